@@ -1,0 +1,1 @@
+//! Shapes for Muslin: triangle meshes, and the questions one asks of them.

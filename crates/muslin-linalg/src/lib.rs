@@ -1,0 +1,8 @@
+//! Numbers for Muslin: small vectors, block-sparse matrices, factorisations and Krylov solvers.
+//!
+//! Everything is `f64`. The heavy factorisation library is hidden behind plain functions here, so the
+//! rest of the workspace neither sees nor pays for it.
+
+pub mod small;
+
+pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3};
