@@ -3,6 +3,12 @@
 //! Everything is `f64`. The heavy factorisation library is hidden behind plain functions here, so the
 //! rest of the workspace neither sees nor pays for it.
 
+pub mod block;
+pub mod cholesky;
+pub mod pcg;
 pub mod small;
 
-pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3};
+pub use block::{BlockMatrix, BlockPattern, SpanTooLarge};
+pub use cholesky::{Cholesky, CholeskyError};
+pub use pcg::{ConjugateGradients, PcgReport};
+pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3, outer};
