@@ -1,2 +1,5 @@
 //! The `muslin` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    muslin_cli::main()
+}

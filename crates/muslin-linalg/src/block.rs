@@ -15,7 +15,7 @@ const ROWS_PER_TASK: usize = 2048;
 pub struct SpanTooLarge(pub usize);
 
 /// Which blocks of a [`BlockMatrix`] exist. Built once a topology, shared by all matrices on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockPattern {
     row_start: Vec<u32>,
     columns: Vec<u32>,
@@ -76,7 +76,7 @@ impl BlockPattern {
 
     /// Number of block rows.
     pub fn rows(&self) -> usize {
-        self.row_start.len() - 1
+        self.row_start.len().saturating_sub(1)
     }
 
     /// Number of stored blocks.

@@ -1,0 +1,173 @@
+//! `muslin run`: simulate, show progress, record, and say whether expectations were met.
+
+use crate::Failure;
+use crate::args::RunOptions;
+use crate::check::overrides;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use muslin::record::{Existing, RunFolder, Summary};
+use muslin::scene::{Override, SceneSource};
+use muslin::simulation::Simulation;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Simulates a scene.
+pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    let mut changes = overrides(&options.scene)?;
+    if let Some(frames) = options.frames {
+        changes.push(Override::parse(&format!("output.frames={frames}"))?);
+    }
+    let source = SceneSource::find(&options.scene.scene)?;
+    let mut simulation = Simulation::new(&source, &changes, options.threads)?;
+    let folder = options
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("out").join(&simulation.name));
+    let mut recording = if options.resume {
+        RunFolder::resume(&folder, &mut simulation)?
+    } else {
+        if RunFolder::existing(&folder) == Existing::Unfinished && !options.overwrite {
+            return Err(Failure::Input(format!(
+                "{} holds an unfinished run; add --resume to go on with it, or --overwrite to start anew",
+                folder.display()
+            )));
+        }
+        RunFolder::create(&folder, &simulation)?
+    };
+    let bar = progress_bar(&simulation, options.quiet);
+    let interrupted = watch_for_interrupt()?;
+    let mut unconverged = 0;
+    while simulation.frame() < simulation.scene.output.frames {
+        let report = match simulation.advance() {
+            Ok(report) => report,
+            Err(error) => {
+                bar.abandon();
+                recording.summarise(&simulation)?;
+                return Err(Failure::Other(format!(
+                    "{error}\nThe {} frames before it are in {}.",
+                    recording.frames(),
+                    folder.display()
+                )));
+            }
+        };
+        recording.step(&simulation, &report)?;
+        unconverged += usize::from(!report.converged);
+        bar.set_position(simulation.frame() as u64);
+        let missed = if unconverged > 0 {
+            format!(", {unconverged} steps unconverged")
+        } else {
+            String::new()
+        };
+        bar.set_message(format!(
+            "{} contacts, residual {:.0e} m/s{missed}",
+            report.contacts, report.residual
+        ));
+        if interrupted.load(Ordering::Relaxed) {
+            recording.checkpoint(&simulation)?;
+            recording.summarise(&simulation)?;
+            bar.abandon();
+            return Err(Failure::Other(format!(
+                "interrupted after {} frames; go on with\n  {}",
+                recording.frames(),
+                resume_command(options, &folder)
+            )));
+        }
+    }
+    bar.finish_and_clear();
+    let summary = recording.summarise(&simulation)?;
+    if !options.quiet {
+        report(&summary, &folder);
+    }
+    if summary.expectations.iter().all(|e| e.met) {
+        return Ok(());
+    }
+    if options.quiet {
+        report_expectations(&summary);
+    }
+    Err(Failure::Expectation)
+}
+
+fn progress_bar(simulation: &Simulation, quiet: bool) -> ProgressBar {
+    let target = if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let bar = ProgressBar::with_draw_target(Some(simulation.scene.output.frames as u64), target);
+    let template = "{prefix} [{bar:30}] frame {pos}/{len}  {per_sec}  {eta} left  {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_prefix(simulation.name.clone());
+    bar.set_position(simulation.frame() as u64);
+    bar.reset_eta();
+    bar
+}
+
+/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
+fn watch_for_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = flag.clone();
+    let handler = move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("\nfinishing the step; press Ctrl-C again to stop at once");
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::Other(format!("Ctrl-C cannot be watched: {e}")))?;
+    Ok(flag)
+}
+
+fn resume_command(options: &RunOptions, folder: &Path) -> String {
+    let mut command = format!(
+        "muslin run {} --out {}",
+        options.scene.scene,
+        folder.display()
+    );
+    for change in &options.scene.set {
+        command.push_str(&format!(" --set '{change}'"));
+    }
+    if let Some(method) = &options.scene.method {
+        command.push_str(&format!(" --method {method}"));
+    }
+    if let Some(frames) = options.frames {
+        command.push_str(&format!(" --frames {frames}"));
+    }
+    command + " --resume"
+}
+
+fn report(summary: &Summary, folder: &Path) {
+    println!(
+        "{}: {} frames, {} steps, {:.2} s simulated in {:.1} s",
+        summary.scene, summary.frames, summary.steps, summary.time, summary.wall_seconds
+    );
+    if summary.unconverged_steps > 0 {
+        println!(
+            "  {} steps missed their tolerance (see steps.jsonl)",
+            summary.unconverged_steps
+        );
+    }
+    for (name, m) in &summary.measures {
+        println!(
+            "  {name}: {:.6} at the end (from {:.6} to {:.6})",
+            m.end, m.min, m.max
+        );
+    }
+    report_expectations(summary);
+    println!("recorded in {}; look at it with", folder.display());
+    println!("  muslin render {} --out picture.png", folder.display());
+}
+
+fn report_expectations(summary: &Summary) {
+    for e in &summary.expectations {
+        let verdict = if e.met { "met    " } else { "NOT MET" };
+        let measured = e
+            .measured
+            .map_or("nothing".to_string(), |m| format!("{m:.6}"));
+        println!(
+            "  {verdict} {}: expected {} ± {}, measured {measured}",
+            e.name, e.expected, e.tolerance
+        );
+    }
+}

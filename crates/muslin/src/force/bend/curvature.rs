@@ -1,0 +1,228 @@
+//! Plate bending by the curvature of each triangle: energy `A/2 (κ - κ0)ᵀ D (κ - κ0)`, with the curvature taken from a
+//! patch of up to twelve vertices (see `patch`). The deflection does not depend on the mesh.
+
+use super::super::{Element, StepContext, Tangent};
+use super::patch::{PATCH, Stencil};
+use muslin_linalg::{Vec3, outer};
+use std::sync::Arc;
+
+/// Rigidity of an orthotropic plate, N·m.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BendingModuli {
+    /// Moment per curvature along warp.
+    pub warp: f64,
+    /// Moment per curvature along weft.
+    pub weft: f64,
+    /// Moment along one direction per curvature along the other.
+    pub coupling: f64,
+    /// Twisting moment per twist (2 κ_uv).
+    pub twist: f64,
+    /// Damping time, s.
+    pub damping: f64,
+}
+
+impl BendingModuli {
+    /// A plate that is alike in all directions.
+    pub fn isotropic(rigidity: f64, poisson: f64, damping: f64) -> Self {
+        Self {
+            warp: rigidity,
+            weft: rigidity,
+            coupling: rigidity * poisson,
+            twist: rigidity * (1.0 - poisson) / 2.0,
+            damping,
+        }
+    }
+
+    fn moment(&self, k: &[f64; 3]) -> [f64; 3] {
+        [
+            self.warp * k[0] + self.coupling * k[1],
+            self.coupling * k[0] + self.weft * k[1],
+            self.twist * k[2],
+        ]
+    }
+}
+
+/// A triangle that resists bending, with the neighbours its curvature is measured from.
+pub struct CurvaturePatch {
+    stencil: Stencil,
+    area: f64,
+    moduli: Arc<BendingModuli>,
+    rest: [f64; 3],
+    at_start: [f64; 3],
+    viscosity: f64,
+}
+
+/// Curvature, its gradient's direction (the triangle's normal) and the gradient's weights along it.
+struct Measured {
+    curvature: [f64; 3],
+    normal: Vec3,
+    weights: [[f64; 3]; PATCH],
+}
+
+impl CurvaturePatch {
+    /// `area` of the triangle at rest, m². `rest_positions` give the curvature in which the plate is at ease.
+    pub fn new(
+        stencil: Stencil,
+        area: f64,
+        moduli: Arc<BendingModuli>,
+        rest_positions: Option<&[Vec3; PATCH]>,
+    ) -> Self {
+        let mut patch = Self {
+            stencil,
+            area,
+            moduli,
+            rest: [0.0; 3],
+            at_start: [0.0; 3],
+            viscosity: 0.0,
+        };
+        if let Some(x) = rest_positions {
+            patch.rest = patch.measure(x).curvature;
+        }
+        patch
+    }
+
+    fn measure(&self, x: &[Vec3; PATCH]) -> Measured {
+        let area_vector = (x[1] - x[0]).cross(x[2] - x[0]);
+        let normal = area_vector.normalize_or_zero();
+        let double_area = area_vector.length().max(f64::MIN_POSITIVE);
+        let mut second = [Vec3::ZERO; 3];
+        for (x, w) in x.iter().zip(&self.stencil.weights) {
+            for i in 0..3 {
+                second[i] += *x * w[i];
+            }
+        }
+        let mut weights = self.stencil.weights;
+        // The normal turns with the triangle's own corners: δn = -Σ ∇N_a (n·δx_a).
+        for a in 0..3 {
+            let hat = normal.cross(x[(a + 2) % 3] - x[(a + 1) % 3]) / double_area;
+            for i in 0..3 {
+                weights[a][i] -= hat.dot(second[i]);
+            }
+        }
+        Measured {
+            curvature: second.map(|s| normal.dot(s)),
+            normal,
+            weights,
+        }
+    }
+
+    /// Derivative of the energy by the curvature, N.
+    fn moment(&self, k: &[f64; 3]) -> [f64; 3] {
+        let effective = std::array::from_fn(|i| {
+            k[i] - self.rest[i] + self.viscosity * (k[i] - self.at_start[i])
+        });
+        self.moduli.moment(&effective).map(|m| m * self.area)
+    }
+
+    fn gradient_of(&self, m: &Measured) -> [Vec3; PATCH] {
+        let moment = self.moment(&m.curvature);
+        std::array::from_fn(|a| {
+            let w = m.weights[a];
+            m.normal * (w[0] * moment[0] + w[1] * moment[1] + w[2] * moment[2])
+        })
+    }
+}
+
+impl Element<PATCH> for CurvaturePatch {
+    fn vertices(&self) -> [u32; PATCH] {
+        self.stencil.vertices
+    }
+
+    fn begin_step(&mut self, x: &[Vec3; PATCH], _v: &[Vec3; PATCH], step: &StepContext) {
+        self.at_start = self.measure(x).curvature;
+        self.viscosity = self.moduli.damping / step.dt;
+    }
+
+    fn energy(&self, x: &[Vec3; PATCH]) -> f64 {
+        let k = self.measure(x).curvature;
+        let form = |k: [f64; 3]| {
+            let m = self.moduli.moment(&k);
+            0.5 * self.area * (m[0] * k[0] + m[1] * k[1] + m[2] * k[2])
+        };
+        form(std::array::from_fn(|i| k[i] - self.rest[i]))
+            + self.viscosity * form(std::array::from_fn(|i| k[i] - self.at_start[i]))
+    }
+
+    fn gradient(&self, x: &[Vec3; PATCH]) -> [Vec3; PATCH] {
+        self.gradient_of(&self.measure(x))
+    }
+
+    /// Gauss-Newton, hence semi-definite: every block is a multiple of n nᵀ.
+    fn linearise(&self, x: &[Vec3; PATCH], out: &mut Tangent<PATCH>) {
+        let m = self.measure(x);
+        out.gradient = self.gradient_of(&m);
+        let nn = outer(m.normal, m.normal) * (self.area * (1.0 + self.viscosity));
+        let stiff: [[f64; 3]; PATCH] = std::array::from_fn(|a| self.moduli.moment(&m.weights[a]));
+        for a in 0..PATCH {
+            for b in a..PATCH {
+                let (s, w) = (stiff[a], m.weights[b]);
+                out.hessian[a][b] = nn * (s[0] * w[0] + s[1] * w[1] + s[2] * w[2]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::patch::{RestSurface, stencils};
+    use super::*;
+    use crate::force::testing::{assert_gradient, assert_semidefinite, hessian_error};
+    use muslin_geometry::mesh::{Topology, unstructured_grid};
+
+    fn inner_patch() -> (CurvaturePatch, [Vec3; PATCH]) {
+        let mesh = unstructured_grid([1.0, 1.0], 0.2).unwrap();
+        let topology = Topology::build(mesh.positions.len(), &mesh.faces).unwrap();
+        let clamped = vec![false; mesh.positions.len()];
+        let rest = RestSurface {
+            topology: &topology,
+            material: mesh.material.as_ref().unwrap(),
+            clamped: &clamped,
+        };
+        let stencil = stencils(&rest)
+            .into_iter()
+            .flatten()
+            .find(|s| s.vertices[1..].iter().all(|v| *v != s.vertices[0]))
+            .unwrap();
+        let bent = stencil.vertices.map(|v| {
+            let p = mesh.positions[v as usize];
+            Vec3::new(
+                p.x,
+                p.y * 1.1,
+                0.4 * p.x * p.x - 0.3 * p.x * p.y + 0.2 * p.y,
+            )
+        });
+        let moduli = BendingModuli {
+            warp: 2.0,
+            weft: 1.0,
+            coupling: 0.4,
+            twist: 0.5,
+            damping: 0.02,
+        };
+        (
+            CurvaturePatch::new(stencil, 0.02, Arc::new(moduli), None),
+            bent,
+        )
+    }
+
+    #[test]
+    fn derivatives() {
+        let (mut e, x) = inner_patch();
+        let start = x.map(|p| p * 1.02 + Vec3::new(0.0, 0.0, 0.1 * p.y * p.y));
+        e.begin_step(
+            &start,
+            &[Vec3::ZERO; PATCH],
+            &StepContext {
+                time: 0.0,
+                dt: 0.01,
+            },
+        );
+        assert_gradient(&e, &x);
+        assert_semidefinite(&e, &x);
+        // At its rest curvature nothing is left out of the Hessian.
+        let (e, x) = inner_patch();
+        let at_ease = CurvaturePatch::new(e.stencil, e.area, e.moduli, Some(&x));
+        assert!(at_ease.energy(&x) < 1e-20);
+        let error = hessian_error(&at_ease, &x, |_, _| [Vec3::ZERO; PATCH]);
+        assert!(error < 1e-5, "{error}");
+    }
+}

@@ -1,0 +1,271 @@
+//! In-plane elasticity of a triangle: an orthotropic law on Green strain, with coefficients that may depend on the
+//! deformation (measured fabrics) or not (plates, simple orthotropic sheets).
+//!
+//! A measured law gives stress = C(strain) strain. Such a law has no energy of its own (its table has kinks exactly
+//! at the measured angles), so C is sampled at the current deformation and held while one linear system is built and
+//! searched: the force is the tabled one, and energy, gradient and Hessian belong together. Damping is Kelvin-Voigt
+//! on the same strain, so it does not resist rigid motion.
+
+use super::{Element, StepContext, Tangent};
+use crate::material::StretchLaw;
+use muslin_linalg::{Mat2, Mat3, Mat3x2, Vec2, Vec3, outer};
+use std::sync::Arc;
+
+/// Green strain as (uu, vv, 2 uv).
+pub type Strain = [f64; 3];
+
+/// A triangle that resists stretch and shear.
+pub struct StretchTriangle {
+    vertices: [u32; 3],
+    law: Arc<StretchLaw>,
+    rest_inverse: Mat2,
+    area: f64,
+    coefficients: [f64; 4],
+    /// Direction in strain space along which the sampled law hardens, scaled by the root of how much.
+    hardening: Strain,
+    strain_at_start: Strain,
+    /// Damping time over step length.
+    viscosity: f64,
+}
+
+impl StretchTriangle {
+    /// `material`: rest positions of the corners in warp and weft coordinates, m.
+    pub fn new(vertices: [u32; 3], material: [Vec2; 3], law: Arc<StretchLaw>) -> Self {
+        let rest = Mat2::from_cols(material[1] - material[0], material[2] - material[0]);
+        let coefficients = law.sample(&[0.0; 3]).coefficients;
+        Self {
+            vertices,
+            law,
+            rest_inverse: rest.inverse(),
+            area: rest.determinant().abs() / 2.0,
+            coefficients,
+            hardening: [0.0; 3],
+            strain_at_start: [0.0; 3],
+            viscosity: 0.0,
+        }
+    }
+
+    /// Rest area, m².
+    pub fn area(&self) -> f64 {
+        self.area
+    }
+
+    fn deformation(&self, x: &[Vec3; 3]) -> Mat3x2 {
+        let (a, b) = (x[1] - x[0], x[2] - x[0]);
+        let m = self.rest_inverse;
+        Mat3x2 {
+            x: a * m.x_axis.x + b * m.x_axis.y,
+            y: a * m.y_axis.x + b * m.y_axis.y,
+        }
+    }
+
+    /// Gradients of the three corner weights in material space.
+    fn weights(&self) -> [Vec2; 3] {
+        let m = self.rest_inverse;
+        let (b, c) = (
+            Vec2::new(m.x_axis.x, m.y_axis.x),
+            Vec2::new(m.x_axis.y, m.y_axis.y),
+        );
+        [-b - c, b, c]
+    }
+
+    /// Strain with the viscous part added, as the stress sees it.
+    fn effective(&self, strain: &Strain) -> Strain {
+        std::array::from_fn(|i| strain[i] + self.viscosity * (strain[i] - self.strain_at_start[i]))
+    }
+
+    fn stress(&self, e: &Strain) -> Strain {
+        let [c11, c12, c22, c33] = self.coefficients;
+        [c11 * e[0] + c12 * e[1], c12 * e[0] + c22 * e[1], c33 * e[2]]
+    }
+
+    fn gradient_of(&self, f: &Mat3x2, stress: &Strain) -> [Vec3; 3] {
+        let along_u = (f.x * stress[0] + f.y * stress[2]) * self.area;
+        let along_v = (f.x * stress[2] + f.y * stress[1]) * self.area;
+        self.weights().map(|w| along_u * w.x + along_v * w.y)
+    }
+
+    /// Moduli for the Hessian: the held coefficients, kept definite, plus hardening.
+    fn tangent_moduli(&self) -> [[f64; 3]; 3] {
+        let [c11, c12, c22, c33] = self.coefficients;
+        // Two entries of the published tables have c12² > c11 c22; a matrix must not follow them there.
+        let bound = 0.999 * (c11 * c22).sqrt();
+        let c12 = c12.clamp(-bound, bound);
+        let mut d = [[c11, c12, 0.0], [c12, c22, 0.0], [0.0, 0.0, c33]];
+        for i in 0..3 {
+            for j in 0..3 {
+                d[i][j] =
+                    (d[i][j] + self.hardening[i] * self.hardening[j]) * (1.0 + self.viscosity);
+            }
+        }
+        d
+    }
+}
+
+/// Green strain of a deformation gradient.
+pub fn green_strain(f: &Mat3x2) -> Strain {
+    [
+        (f.x.length_squared() - 1.0) / 2.0,
+        (f.y.length_squared() - 1.0) / 2.0,
+        f.x.dot(f.y),
+    ]
+}
+
+/// The nearest positive semi-definite matrix to a symmetric 2x2 one given as (11, 22, 12).
+fn tensile_part(s: &Strain) -> Strain {
+    let mean = f64::midpoint(s[0], s[1]);
+    let radius = (0.25 * (s[0] - s[1]).powi(2) + s[2] * s[2]).sqrt();
+    let (high, low) = (mean + radius, mean - radius);
+    if low >= 0.0 {
+        return *s;
+    }
+    if high <= 0.0 {
+        return [0.0; 3];
+    }
+    // One tensile direction: keep it alone.
+    let scale = high / (high - low);
+    [scale * (s[0] - low), scale * (s[1] - low), scale * s[2]]
+}
+
+impl Element<3> for StretchTriangle {
+    fn vertices(&self) -> [u32; 3] {
+        self.vertices
+    }
+
+    fn begin_step(&mut self, x: &[Vec3; 3], _v: &[Vec3; 3], step: &StepContext) {
+        self.strain_at_start = green_strain(&self.deformation(x));
+        self.viscosity = self.law.damping / step.dt;
+    }
+
+    fn begin_iteration(&mut self, x: &[Vec3; 3]) {
+        if self.law.is_constant() {
+            return;
+        }
+        let sample = self.law.sample(&green_strain(&self.deformation(x)));
+        self.coefficients = sample.coefficients;
+        self.hardening = sample.hardening;
+    }
+
+    fn energy(&self, x: &[Vec3; 3]) -> f64 {
+        let e = green_strain(&self.deformation(x));
+        let rate: Strain = std::array::from_fn(|i| e[i] - self.strain_at_start[i]);
+        let form = |e: &Strain| {
+            let s = self.stress(e);
+            0.5 * self.area * (s[0] * e[0] + s[1] * e[1] + s[2] * e[2])
+        };
+        form(&e) + self.viscosity * form(&rate)
+    }
+
+    fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
+        let f = self.deformation(x);
+        self.gradient_of(&f, &self.stress(&self.effective(&green_strain(&f))))
+    }
+
+    fn linearise(&self, x: &[Vec3; 3], out: &mut Tangent<3>) {
+        let f = self.deformation(x);
+        let stress = self.stress(&self.effective(&green_strain(&f)));
+        out.gradient = self.gradient_of(&f, &stress);
+        let d = self.tangent_moduli();
+        let t = tensile_part(&stress);
+        let (uu, uv, vu, vv) = (
+            outer(f.x, f.x),
+            outer(f.x, f.y),
+            outer(f.y, f.x),
+            outer(f.y, f.y),
+        );
+        let w = self.weights();
+        for a in 0..3 {
+            for b in a..3 {
+                let (p, q) = (w[a] * self.area, w[b]);
+                let (xx, xy, yx, yy) = (p.x * q.x, p.x * q.y, p.y * q.x, p.y * q.y);
+                // Rows of the strain derivative: (p.x f.x, p.y f.y, p.x f.y + p.y f.x).
+                let k_uu = d[0][0] * xx + d[0][2] * (xy + yx) + d[2][2] * yy;
+                let k_vv = d[1][1] * yy + d[1][2] * (xy + yx) + d[2][2] * xx;
+                let k_uv = d[0][1] * xy + d[0][2] * xx + d[1][2] * yy + d[2][2] * yx;
+                let k_vu = d[0][1] * yx + d[0][2] * xx + d[1][2] * yy + d[2][2] * xy;
+                let geometric = t[0] * xx + t[2] * (xy + yx) + t[1] * yy;
+                out.hessian[a][b] = uu * k_uu
+                    + uv * k_uv
+                    + vu * k_vu
+                    + vv * k_vv
+                    + Mat3::from_diagonal(Vec3::splat(geometric));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::force::testing::{assert_gradient, assert_semidefinite, hessian_error};
+
+    const MATERIAL: [Vec2; 3] = [
+        Vec2::new(0.1, 0.2),
+        Vec2::new(1.0, 0.3),
+        Vec2::new(0.2, 0.9),
+    ];
+
+    fn denim() -> Arc<StretchLaw> {
+        let fabric = crate::material::shipped_fabric("11oz-black-denim").unwrap();
+        Arc::new(fabric.stretch_law())
+    }
+
+    fn stretched(k: f64) -> [Vec3; 3] {
+        MATERIAL.map(|m| {
+            Vec3::new(
+                m.x * (1.0 + k) + 0.1 * m.y,
+                m.y * (1.0 + 0.5 * k),
+                0.3 * m.x - k * m.y,
+            )
+        })
+    }
+
+    fn prepared(law: Arc<StretchLaw>, x: &[Vec3; 3]) -> StretchTriangle {
+        let mut e = StretchTriangle::new([0, 1, 2], MATERIAL, law);
+        let start = stretched(0.02);
+        e.begin_step(
+            &start,
+            &[Vec3::ZERO; 3],
+            &StepContext {
+                time: 0.0,
+                dt: 0.01,
+            },
+        );
+        e.begin_iteration(x);
+        e
+    }
+
+    #[test]
+    fn derivatives() {
+        let plate = Arc::new(StretchLaw::constant([500.0, 150.0, 500.0, 175.0], 0.005));
+        for law in [plate.clone(), denim()] {
+            for k in [-0.3, 0.0, 0.05, 0.4] {
+                let x = stretched(k);
+                let e = prepared(law.clone(), &x);
+                assert_gradient(&e, &x);
+                assert_semidefinite(&e, &x);
+            }
+        }
+        // In tension nothing is cut from the Hessian of a constant law.
+        let x = stretched(0.3);
+        let error = hessian_error(&prepared(plate, &x), &x, |_, _| [Vec3::ZERO; 3]);
+        assert!(error < 1e-6, "{error}");
+    }
+
+    #[test]
+    fn tension_is_kept_and_pressure_cut() {
+        assert_eq!(tensile_part(&[2.0, 1.0, 0.5]), [2.0, 1.0, 0.5]);
+        assert_eq!(tensile_part(&[-2.0, -1.0, 0.5]), [0.0; 3]);
+        let t = tensile_part(&[3.0, -1.0, 0.0]);
+        assert!((t[0] - 3.0).abs() < 1e-15 && t[1].abs() < 1e-15);
+    }
+
+    #[test]
+    fn rest_shape_may_be_mirrored() {
+        let mirrored = MATERIAL.map(|m| Vec2::new(-m.x, m.y));
+        let e = StretchTriangle::new([0, 1, 2], mirrored, denim());
+        assert!(e.area() > 0.0);
+        let flat = mirrored.map(|m| m.extend(0.0));
+        assert!(e.gradient(&flat).iter().all(|g| g.length() < 1e-9));
+    }
+}

@@ -1,0 +1,163 @@
+//! Frames: positions and velocities of every body, connectivity only when it changed.
+
+use super::arrays::{ArrayFile, ArrayWriter, RecordError};
+use crate::world::World;
+use muslin_linalg::Vec3;
+use std::path::{Path, PathBuf};
+
+/// One body in a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameBody {
+    /// Name in the scene.
+    pub name: String,
+    /// Positions, m.
+    pub positions: Vec<Vec3>,
+    /// Velocities, m/s, to single precision.
+    pub velocities: Vec<[f32; 3]>,
+    /// Vertex triples.
+    pub faces: Vec<[i32; 3]>,
+    /// Material coordinates of each face's corners, m.
+    pub material: Vec<[[f32; 2]; 3]>,
+}
+
+/// One moment of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Number, from 0.
+    pub number: usize,
+    /// Time, s.
+    pub time: f64,
+    /// Bodies in the order of the scene.
+    pub bodies: Vec<FrameBody>,
+}
+
+pub(super) fn path(folder: &Path, number: usize) -> PathBuf {
+    folder.join("frames").join(format!("{number:06}.npz"))
+}
+
+/// Writes the world as a frame, with connectivity if asked for.
+pub(super) fn write(
+    folder: &Path,
+    number: usize,
+    world: &World,
+    with_faces: bool,
+) -> Result<(), RecordError> {
+    let mut file = ArrayWriter::create(&path(folder, number))?;
+    file.array("time", &[1], &[world.time])?;
+    for body in &world.bodies {
+        let n = body.vertices.len();
+        let x: &[f64] = bytemuck::cast_slice(&world.state.x[body.vertices.clone()]);
+        file.array(&format!("{}/x", body.name), &[n, 3], x)?;
+        let v: Vec<f32> = world.state.v[body.vertices.clone()]
+            .iter()
+            .flat_map(|v| v.as_vec3().to_array())
+            .collect();
+        file.array(&format!("{}/v", body.name), &[n, 3], &v)?;
+        if with_faces {
+            let faces: &[i32] = bytemuck::cast_slice(&body.topology.faces);
+            file.array(
+                &format!("{}/faces", body.name),
+                &[body.topology.faces.len(), 3],
+                faces,
+            )?;
+            let material: Vec<f32> = body
+                .material
+                .iter()
+                .flatten()
+                .flat_map(|m| [m.x as f32, m.y as f32])
+                .collect();
+            file.array(
+                &format!("{}/material", body.name),
+                &[body.material.len(), 3, 2],
+                &material,
+            )?;
+        }
+    }
+    file.finish()
+}
+
+/// Reads frames of a finished or growing run.
+pub struct FrameReader {
+    folder: PathBuf,
+    names: Vec<String>,
+}
+
+impl FrameReader {
+    /// Opens a run folder.
+    pub fn open(folder: &Path) -> Result<Self, RecordError> {
+        let first = path(folder, 0);
+        if !first.is_file() {
+            return Err(RecordError::Refused(format!(
+                "{} is not a run folder: it has no frames/000000.npz; make one with `muslin run SCENE --out DIR`",
+                folder.display()
+            )));
+        }
+        let file = ArrayFile::open(&first)?;
+        let mut names: Vec<String> = file
+            .names()
+            .filter_map(|n| n.strip_suffix("/x.npy").map(str::to_owned))
+            .collect();
+        names.sort();
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            names,
+        })
+    }
+
+    /// Number of the last frame there is, counting on from 0 without a gap.
+    pub fn last(&self) -> usize {
+        let mut n = 0;
+        while path(&self.folder, n + 1).is_file() {
+            n += 1;
+        }
+        n
+    }
+
+    /// Reads a frame; connectivity comes from the last frame that has it.
+    pub fn read(&self, number: usize) -> Result<Frame, RecordError> {
+        let place = path(&self.folder, number);
+        let mut file = ArrayFile::open(&place)?;
+        let (_, time) = file.array::<f64>("time")?;
+        let time = *time
+            .first()
+            .ok_or_else(|| RecordError::damaged(&place, "no time"))?;
+        let mut bodies = Vec::new();
+        for name in &self.names {
+            let (_, x) = file.array::<f64>(&format!("{name}/x"))?;
+            let (_, v) = file.array::<f32>(&format!("{name}/v"))?;
+            let key = format!("{name}/faces.npy");
+            let mut holder = number;
+            while holder > 0
+                && !ArrayFile::open(&path(&self.folder, holder))?
+                    .names()
+                    .any(|n| n == key)
+            {
+                holder -= 1;
+            }
+            let mut with_faces = ArrayFile::open(&path(&self.folder, holder))?;
+            let (_, faces) = with_faces.array::<i32>(&format!("{name}/faces"))?;
+            let (_, material) = with_faces.array::<f32>(&format!("{name}/material"))?;
+            bodies.push(FrameBody {
+                name: name.clone(),
+                positions: bytemuck::allocation::pod_collect_to_vec(&x),
+                velocities: bytemuck::allocation::pod_collect_to_vec(&v),
+                faces: bytemuck::allocation::pod_collect_to_vec(&faces),
+                material: bytemuck::allocation::pod_collect_to_vec(&material),
+            });
+        }
+        for body in &bodies {
+            let n = body.positions.len() as i32;
+            if body.faces.iter().flatten().any(|v| !(0..n).contains(v)) {
+                return Err(RecordError::damaged(
+                    &place,
+                    "a face names a vertex that does not exist",
+                ));
+            }
+        }
+        Ok(Frame {
+            number,
+            time,
+            bodies,
+        })
+    }
+}

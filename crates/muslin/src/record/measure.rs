@@ -1,0 +1,176 @@
+//! What a scene asks to be measured, evaluated after every step.
+
+use crate::force::stretch::green_strain;
+use crate::scene::{Measure, MeasureKind, SceneFile};
+use crate::world::{Body, World};
+use muslin_linalg::{Mat2, Mat3x2, Vec3};
+use std::collections::BTreeMap;
+
+/// All measures of a scene, with the vertices they refer to.
+pub struct MeasureSet {
+    measures: Vec<Prepared>,
+}
+
+struct Prepared {
+    spec: Measure,
+    direction: Vec3,
+    /// Vertices nearest to the given points, in the state.
+    points: Vec<usize>,
+    rest_distance: f64,
+}
+
+impl MeasureSet {
+    /// Looks up what the measures refer to.
+    pub fn new(scene: &SceneFile, world: &World) -> Self {
+        let prepare = |spec: &Measure| {
+            let chosen = |b: &&Body| spec.of.as_ref().is_none_or(|n| *n == b.name);
+            let nearest = |p: Vec3| {
+                let all = world
+                    .bodies
+                    .iter()
+                    .filter(chosen)
+                    .flat_map(|b| b.vertices.clone());
+                all.min_by(|a, b| {
+                    world.state.x[*a]
+                        .distance_squared(p)
+                        .total_cmp(&world.state.x[*b].distance_squared(p))
+                })
+                .unwrap_or(0)
+            };
+            let points: Vec<usize> = spec
+                .points
+                .iter()
+                .flatten()
+                .map(|p| nearest(Vec3::from_array(*p)))
+                .collect();
+            let rest_distance = if points.len() == 2 {
+                world.state.x[points[0]].distance(world.state.x[points[1]])
+            } else {
+                1.0
+            };
+            Prepared {
+                spec: spec.clone(),
+                direction: Vec3::from_array(spec.direction.unwrap_or([0.0; 3])).normalize_or_zero(),
+                points,
+                rest_distance,
+            }
+        };
+        Self {
+            measures: scene.measure.iter().map(prepare).collect(),
+        }
+    }
+
+    /// Values now, by name.
+    pub fn evaluate(&self, world: &World) -> BTreeMap<String, f64> {
+        self.measures
+            .iter()
+            .map(|m| (m.spec.name.clone(), m.value(world)))
+            .collect()
+    }
+}
+
+impl Prepared {
+    fn value(&self, world: &World) -> f64 {
+        let bodies = || {
+            world
+                .bodies
+                .iter()
+                .filter(|b| self.spec.of.as_ref().is_none_or(|n| *n == b.name))
+        };
+        let vertices = || bodies().flat_map(|b| b.vertices.clone());
+        let (x, v, mass) = (&world.state.x, &world.state.v, &world.mass);
+        let total_mass = || vertices().map(|i| mass[i]).sum::<f64>();
+        let weighted = |f: &dyn Fn(usize) -> f64| vertices().map(|i| mass[i] * f(i)).sum::<f64>();
+        let d = self.direction;
+        match self.spec.kind {
+            MeasureKind::Displacement => {
+                let moved: f64 = bodies()
+                    .map(|b| {
+                        let pairs = b.vertices.clone().zip(&b.initial);
+                        pairs
+                            .map(|(i, start)| mass[i] * (x[i] - *start).dot(d))
+                            .sum::<f64>()
+                    })
+                    .sum();
+                moved / total_mass()
+            }
+            MeasureKind::Speed => (weighted(&|i| v[i].length_squared()) / total_mass()).sqrt(),
+            MeasureKind::LargestSpeed => vertices().map(|i| v[i].length()).fold(0.0, f64::max),
+            MeasureKind::CenterOfMass => weighted(&|i| x[i].dot(d)) / total_mass(),
+            MeasureKind::Height => {
+                let up = if world.gravity.length() > 0.0 {
+                    -world.gravity.normalize()
+                } else {
+                    Vec3::Z
+                };
+                vertices()
+                    .map(|i| x[i].dot(up))
+                    .fold(f64::INFINITY, f64::min)
+            }
+            MeasureKind::LargestStretch => {
+                bodies()
+                    .map(|b| extreme_stretch(b, x).1)
+                    .fold(0.0, f64::max)
+                    - 1.0
+            }
+            MeasureKind::LargestCompression => {
+                1.0 - bodies()
+                    .map(|b| extreme_stretch(b, x).0)
+                    .fold(1.0, f64::min)
+            }
+            MeasureKind::Distance => x[self.points[0]].distance(x[self.points[1]]),
+            MeasureKind::Elongation => {
+                x[self.points[0]].distance(x[self.points[1]]) / self.rest_distance
+            }
+            MeasureKind::Position => x[self.points[0]].dot(d),
+            MeasureKind::Volume => bodies().map(|b| volume(b, x)).sum(),
+            MeasureKind::Momentum => weighted(&|i| v[i].dot(d)),
+            MeasureKind::AngularMomentum => weighted(&|i| x[i].cross(v[i]).dot(d)),
+            MeasureKind::KineticEnergy => 0.5 * weighted(&|i| v[i].length_squared()),
+            MeasureKind::Reaction => {
+                let pins = world
+                    .pins
+                    .iter()
+                    .filter(|p| Some(&p.name) == self.spec.of.as_ref());
+                let held = pins.flat_map(|p| &p.vertices);
+                held.map(|i| world.reactions.get(*i as usize).map_or(0.0, |r| r.dot(d)))
+                    .sum()
+            }
+        }
+    }
+}
+
+/// Smallest and largest principal stretch of a body.
+fn extreme_stretch(body: &Body, x: &[Vec3]) -> (f64, f64) {
+    let at = |v: u32| x[body.vertices.start + v as usize];
+    body.topology.faces.iter().zip(&body.material).fold(
+        (f64::INFINITY, 0.0),
+        |(low, high): (f64, f64), (f, m)| {
+            let rest = Mat2::from_cols(m[1] - m[0], m[2] - m[0]).inverse();
+            let (a, b) = (at(f[1]) - at(f[0]), at(f[2]) - at(f[0]));
+            let gradient = Mat3x2 {
+                x: a * rest.x_axis.x + b * rest.x_axis.y,
+                y: a * rest.y_axis.x + b * rest.y_axis.y,
+            };
+            let [uu, vv, shear] = green_strain(&gradient);
+            let (mean, radius) = (
+                f64::midpoint(uu, vv),
+                0.5 * ((uu - vv).powi(2) + shear * shear).sqrt(),
+            );
+            let stretch = |g: f64| (1.0 + 2.0 * g).max(0.0).sqrt();
+            (
+                low.min(stretch(mean - radius)),
+                high.max(stretch(mean + radius)),
+            )
+        },
+    )
+}
+
+fn volume(body: &Body, x: &[Vec3]) -> f64 {
+    let at = |v: u32| x[body.vertices.start + v as usize];
+    body.topology
+        .faces
+        .iter()
+        .map(|f| at(f[0]).dot(at(f[1]).cross(at(f[2]))) / 6.0)
+        .sum()
+}

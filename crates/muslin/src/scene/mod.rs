@@ -1,0 +1,14 @@
+//! What the user wrote: a TOML file, read into [`SceneFile`], checked, with errors that name file, line and remedy.
+
+mod error;
+mod load;
+pub mod mesh_file;
+mod schema;
+mod shipped;
+mod validate;
+
+pub use error::SceneError;
+pub use load::{Override, SceneSource};
+pub(crate) use load::{nearest_name, read_fabric};
+pub use schema::*;
+pub use shipped::{ShippedScene, shipped_scene, shipped_scenes};

@@ -1,0 +1,48 @@
+//! Scenes that come with Muslin, compiled into the program.
+
+/// A scene that comes with Muslin.
+#[derive(Clone, Copy, Debug)]
+pub struct ShippedScene {
+    /// Name for `muslin run`.
+    pub name: &'static str,
+    /// Folder under `scenes/`: the paper it is from, or what it checks.
+    pub group: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! scenes {
+    ($($group:literal / $name:literal),* $(,)?) => {
+        &[$(ShippedScene {
+            name: $name,
+            group: $group,
+            text: include_str!(concat!("../../../../scenes/", $group, "/", $name, ".toml")),
+        }),*]
+    };
+}
+
+const SCENES: &[ShippedScene] = scenes!["basics" / "hanging_cloth"];
+
+/// All scenes that come with Muslin.
+pub fn shipped_scenes() -> impl Iterator<Item = &'static ShippedScene> {
+    SCENES.iter()
+}
+
+/// A scene by name.
+pub fn shipped_scene(name: &str) -> Option<&'static ShippedScene> {
+    SCENES.iter().find(|s| s.name == name)
+}
+
+impl ShippedScene {
+    /// What it shows, in a line.
+    pub fn description(&self) -> String {
+        self.text
+            .parse::<toml::Table>()
+            .ok()
+            .and_then(|t| {
+                t.get("description")
+                    .and_then(|d| d.as_str().map(str::to_owned))
+            })
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,331 @@
+//! Implicit Euler: velocities `v` at the end of the step with `M (v - v₀) + dt ∇E(x₀ + dt v) = dt f`.
+//!
+//! That is where the incremental potential `½|v - v₀|²_M + E(x₀ + dt v) - dt f·v` is stationary. Newton's method with
+//! line search finds it, or one linearisation about the start of the step stands for it. Held coordinates get their
+//! prescribed velocity before the first iteration and no correction afterwards.
+
+use super::linear::{LinearReport, LinearSystem};
+use super::{Phases, StepError, StepReport, Stepper};
+use crate::force::StepContext;
+use crate::scene::{ImplicitSettings, Scheme};
+use crate::world::World;
+use muslin_linalg::{BlockMatrix, BlockPattern, Mat3, Vec3};
+use rayon::prelude::*;
+
+/// The stepper and its working memory.
+pub struct Implicit {
+    settings: ImplicitSettings,
+    system: LinearSystem,
+    matrix: BlockMatrix,
+    matrix_revision: Option<u64>,
+    /// Per vertex and axis: 1 if free, 0 if held.
+    free: Vec<Vec3>,
+    external: Vec<Vec3>,
+    x: Vec<Vec3>,
+    v: Vec<Vec3>,
+    gradient: Vec<Vec3>,
+    imbalance: Vec<Vec3>,
+    correction: Vec<Vec3>,
+    trial_x: Vec<Vec3>,
+    trial_v: Vec<Vec3>,
+}
+
+/// Most halvings in a line search.
+const HALVINGS: usize = 12;
+
+impl Implicit {
+    /// A stepper with the scene's settings.
+    pub fn new(settings: ImplicitSettings) -> Self {
+        Self {
+            settings,
+            system: LinearSystem::default(),
+            matrix: BlockMatrix { values: Vec::new() },
+            matrix_revision: None,
+            free: Vec::new(),
+            external: Vec::new(),
+            x: Vec::new(),
+            v: Vec::new(),
+            gradient: Vec::new(),
+            imbalance: Vec::new(),
+            correction: Vec::new(),
+            trial_x: Vec::new(),
+            trial_v: Vec::new(),
+        }
+    }
+
+    /// Sets which coordinates are held and gives them their velocity; everything else starts from rest, so that the
+    /// first linearisation is about the positions at the start of the step.
+    fn predict(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
+        let n = world.state.x.len();
+        let end = world.time + dt;
+        self.free.clear();
+        self.free.resize(n, Vec3::ONE);
+        self.v.clear();
+        self.v.resize(n, Vec3::ZERO);
+        for pin in &world.pins {
+            for (i, &vertex) in pin.vertices.iter().enumerate() {
+                let vertex = vertex as usize;
+                let velocity = (pin.target(i, end) - world.state.x[vertex]) / dt;
+                if !velocity.is_finite() {
+                    return Err(StepError::PinUndefined {
+                        pin: pin.name.clone(),
+                        time: end,
+                    });
+                }
+                for k in (0..3).filter(|k| pin.axes[*k]) {
+                    self.free[vertex][k] = 0.0;
+                    self.v[vertex][k] = velocity[k];
+                }
+            }
+        }
+        world.external_forces(end, &mut self.external);
+        self.x.clear();
+        self.x
+            .extend(world.state.x.iter().zip(&self.v).map(|(x, v)| *x + *v * dt));
+        Ok(())
+    }
+
+    /// Imbalance of momentum at the current iterate (kg m/s), with held coordinates left out; returns the largest in
+    /// m/s. The gradient must be up to date.
+    fn balance(&mut self, world: &World, dt: f64) -> f64 {
+        let mut largest: f64 = 0.0;
+        self.imbalance.clear();
+        for i in 0..self.v.len() {
+            let r = (self.v[i] - world.state.v[i]) * world.mass[i]
+                + (self.gradient[i] - self.external[i]) * dt;
+            let r = r * self.free[i];
+            largest = largest.max(r.abs().max_element() / world.mass[i]);
+            self.imbalance.push(r);
+        }
+        // `max` passes over NaN; a broken state must not look converged.
+        if self.imbalance.iter().all(|r| r.is_finite()) {
+            largest
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Matrix and gradient at the current iterate.
+    fn assemble(&mut self, world: &mut World, dt: f64) {
+        world.forces.begin_iteration(&self.x);
+        self.gradient.clear();
+        self.gradient.resize(self.x.len(), Vec3::ZERO);
+        if self.matrix_revision != Some(world.revision) {
+            self.matrix = BlockMatrix::zeros(world.forces.pattern());
+            self.matrix_revision = Some(world.revision);
+        }
+        self.matrix
+            .values
+            .par_iter_mut()
+            .with_min_len(4096)
+            .for_each(|b| *b = Mat3::ZERO);
+        world.forces.linearise(
+            &self.x,
+            &mut self.gradient,
+            &mut self.matrix.values,
+            dt * dt,
+        );
+        constrain(
+            world.forces.pattern(),
+            &mut self.matrix,
+            &world.mass,
+            &self.free,
+        );
+    }
+
+    fn gradient(&mut self, world: &mut World) {
+        world.forces.begin_iteration(&self.x);
+        self.gradient.clear();
+        self.gradient.resize(self.x.len(), Vec3::ZERO);
+        world.forces.gradient(&self.x, &mut self.gradient);
+    }
+
+    /// Incremental potential at velocities `v` and positions `x`, J.
+    fn potential(&self, world: &mut World, x: &[Vec3], v: &[Vec3], dt: f64) -> f64 {
+        let mut kinetic = 0.0;
+        for i in 0..v.len() {
+            kinetic += 0.5 * world.mass[i] * (v[i] - world.state.v[i]).length_squared()
+                - dt * self.external[i].dot(v[i]);
+        }
+        kinetic + world.forces.energy(x)
+    }
+
+    /// Moves along the correction, halved until the potential falls. Returns whether it did.
+    fn line_search(&mut self, world: &mut World, dt: f64) -> bool {
+        let slope: f64 = self
+            .imbalance
+            .iter()
+            .zip(&self.correction)
+            .map(|(r, d)| r.dot(*d))
+            .sum();
+        let (x, v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
+        let start = self.potential(world, &x, &v, dt);
+        let (mut trial_x, mut trial_v) = (
+            std::mem::take(&mut self.trial_x),
+            std::mem::take(&mut self.trial_v),
+        );
+        trial_x.resize(x.len(), Vec3::ZERO);
+        trial_v.resize(x.len(), Vec3::ZERO);
+        let mut length = 1.0;
+        let mut fell = false;
+        for _ in 0..HALVINGS {
+            for i in 0..v.len() {
+                trial_v[i] = v[i] + self.correction[i] * length;
+                trial_x[i] = world.state.x[i] + trial_v[i] * dt;
+            }
+            let value = self.potential(world, &trial_x, &trial_v, dt);
+            // Near the minimum the fall drowns in the rounding of the potential itself.
+            let rounding = 1e-13 * start.abs().max(value.abs());
+            if value <= start + 1e-4 * length * slope + rounding {
+                fell = true;
+                break;
+            }
+            length *= 0.5;
+        }
+        (self.trial_x, self.trial_v) = (x, v);
+        self.x = trial_x;
+        self.v = trial_v;
+        fell
+    }
+}
+
+/// Adds the masses and cuts held coordinates out of the system: their rows and columns become diagonal.
+fn constrain(pattern: &BlockPattern, matrix: &mut BlockMatrix, mass: &[f64], free: &[Vec3]) {
+    for row in 0..pattern.rows() {
+        let here = free[row];
+        for slot in pattern.row(row) {
+            let column = pattern.columns()[slot] as usize;
+            let there = free[column];
+            let block = &mut matrix.values[slot];
+            if here != Vec3::ONE || there != Vec3::ONE {
+                let keep = |axis: Vec3, k: usize| axis * here * there[k];
+                *block = Mat3::from_cols(
+                    keep(block.x_axis, 0),
+                    keep(block.y_axis, 1),
+                    keep(block.z_axis, 2),
+                );
+            }
+            if row == column {
+                *block += Mat3::from_diagonal(Vec3::splat(mass[row]));
+            }
+        }
+    }
+}
+
+impl Stepper for Implicit {
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError> {
+        let mut phases = Phases::start();
+        let time = world.time + dt;
+        let linear_error = |reason: String| StepError::Linear { reason, time };
+        world
+            .release_pins(time)
+            .map_err(|e| linear_error(e.to_string()))?;
+        world
+            .forces
+            .begin_step(&world.state.x, &world.state.v, &StepContext { time, dt });
+        self.predict(world, dt)?;
+        phases.done("prepare");
+
+        let newton = self.settings.scheme == Scheme::Newton;
+        let tolerance = self.settings.tolerance;
+        let mut report = StepReport {
+            vertices: world.state.x.len(),
+            ..StepReport::default()
+        };
+        let mut solved: LinearReport;
+        loop {
+            self.assemble(world, dt);
+            self.balance(world, dt);
+            phases.done("assembly");
+            self.correction.clear();
+            self.correction.resize(self.v.len(), Vec3::ZERO);
+            if report.iterations == 0 {
+                // Conjugate gradients start at the old velocity: where nothing acts, that is the answer.
+                for i in 0..self.v.len() {
+                    self.correction[i] = (world.state.v[i] - self.v[i]) * self.free[i];
+                }
+            }
+            self.imbalance.iter_mut().for_each(|r| *r = -*r);
+            // The linear system is solved well below Newton's tolerance, and never sloppily.
+            solved = self
+                .system
+                .solve(
+                    self.settings.linear_solver,
+                    world.revision,
+                    world.forces.pattern(),
+                    &self.matrix,
+                    &world.mass,
+                    &self.imbalance,
+                    &mut self.correction,
+                    (1e-3 * tolerance).min(1e-8),
+                )
+                .map_err(|e| linear_error(e.to_string()))?;
+            self.imbalance.iter_mut().for_each(|r| *r = -*r);
+            phases.done("solve");
+            report.iterations += 1;
+            report.linear_iterations += solved.iterations;
+            phases.shift("solve", "factorise", solved.factorise);
+            if !newton {
+                for i in 0..self.v.len() {
+                    self.v[i] += self.correction[i];
+                    self.x[i] = world.state.x[i] + self.v[i] * dt;
+                }
+                report.residual = self.linear_residual(world);
+                report.converged = solved.converged;
+                break;
+            }
+            let fell = self.line_search(world, dt);
+            phases.done("line search");
+            self.gradient(world);
+            report.residual = self.balance(world, dt);
+            phases.done("assembly");
+            report.converged = report.residual <= tolerance;
+            if report.converged || !fell || report.iterations >= self.settings.max_iterations {
+                break;
+            }
+        }
+        report.linear_solver = solved.solver.to_string();
+        if world.wants_reactions {
+            self.reactions(world, dt, newton);
+        }
+        if let Some(vertex) =
+            (0..self.x.len()).find(|i| !self.x[*i].is_finite() || !self.v[*i].is_finite())
+        {
+            let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
+            return Err(StepError::NotFinite {
+                vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
+                cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
+                time,
+            });
+        }
+        std::mem::swap(&mut world.state.x, &mut self.x);
+        std::mem::swap(&mut world.state.v, &mut self.v);
+        report.seconds = phases.finish();
+        Ok(report)
+    }
+}
+
+impl Implicit {
+    /// Largest residual of the linear system just solved, m/s.
+    fn linear_residual(&mut self, world: &World) -> f64 {
+        self.trial_x.resize(self.v.len(), Vec3::ZERO);
+        self.matrix
+            .multiply(world.forces.pattern(), &self.correction, &mut self.trial_x);
+        let rows = self.trial_x.iter().zip(&self.imbalance).zip(&world.mass);
+        rows.map(|((a, r), m)| (*a + *r).abs().max_element() / m)
+            .fold(0.0, f64::max)
+    }
+
+    /// Forces that keep held vertices on their paths: what is missing from their balance of momentum.
+    fn reactions(&mut self, world: &mut World, dt: f64, gradient_is_fresh: bool) {
+        if !gradient_is_fresh {
+            self.gradient(world);
+        }
+        world.reactions.clear();
+        for i in 0..self.v.len() {
+            let missing = (self.v[i] - world.state.v[i]) * (world.mass[i] / dt) + self.gradient[i]
+                - self.external[i];
+            world.reactions.push(missing * (Vec3::ONE - self.free[i]));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a scene contains, in words: the output of `muslin check`.
+
+use super::World;
+use super::select::bounds;
+use crate::scene::SceneFile;
+use crate::simulation::steps_per_frame;
+use std::fmt::Write;
+
+/// A description for people.
+pub fn describe(scene: &SceneFile, world: &World) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_all(scene, world, &mut out);
+    out
+}
+
+fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Result {
+    if !scene.description.is_empty() {
+        writeln!(out, "{}", scene.description)?;
+    }
+    let steps = steps_per_frame(scene);
+    let dt = 1.0 / (scene.output.frame_rate * steps as f64);
+    writeln!(
+        out,
+        "time      {} frames at {} a second = {:.3} s; {steps} steps a frame of {:.4} ms",
+        scene.output.frames,
+        scene.output.frame_rate,
+        scene.output.frames as f64 / scene.output.frame_rate,
+        dt * 1e3
+    )?;
+    writeln!(out, "gravity   {} m/s²", world.gravity)?;
+    if let Some(wind) = &world.wind {
+        let at = wind.velocity.at(0.0);
+        writeln!(
+            out,
+            "air       {} kg/m³, moving at {} m/s (drag {} across, {} along)",
+            wind.density, at, wind.normal, wind.tangential
+        )?;
+    }
+    for body in &world.bodies {
+        let (min, max) = bounds(&body.initial);
+        let size = max - min;
+        let mass: f64 = world.mass[body.vertices.clone()].iter().sum();
+        let mut lengths: Vec<f64> = body
+            .topology
+            .edges
+            .iter()
+            .map(|e| {
+                body.initial[e.vertices[0] as usize].distance(body.initial[e.vertices[1] as usize])
+            })
+            .collect();
+        lengths.sort_by(f64::total_cmp);
+        let area = mass / body.fabric.density;
+        writeln!(
+            out,
+            "cloth     `{}`: {} vertices, {} triangles, {:.4} m² of {} ({:.1} g, {:.1} g/m², {:.2} mm thick)",
+            body.name,
+            body.initial.len(),
+            body.topology.faces.len(),
+            area,
+            body.fabric_name,
+            mass * 1e3,
+            body.fabric.density * 1e3,
+            body.fabric.thickness() * 1e3
+        )?;
+        writeln!(
+            out,
+            "          {:.3} x {:.3} x {:.3} m, from {min:.3} to {max:.3}; edges {:.2} to {:.2} mm, median {:.2} mm",
+            size.x,
+            size.y,
+            size.z,
+            lengths[0] * 1e3,
+            lengths[lengths.len() - 1] * 1e3,
+            lengths[lengths.len() / 2] * 1e3
+        )?;
+        for repair in &body.repairs {
+            writeln!(out, "          mended: {repair}")?;
+        }
+    }
+    for pin in &world.pins {
+        let what = if matches!(pin.motion, crate::motion::Motion::Fixed) {
+            "holds"
+        } else {
+            "leads"
+        };
+        let axes: String = ['x', 'y', 'z']
+            .iter()
+            .zip(pin.axes)
+            .filter(|(_, on)| *on)
+            .map(|(c, _)| *c)
+            .collect();
+        write!(
+            out,
+            "pin       `{}` {what} {} vertices in {axes}",
+            pin.name,
+            pin.vertices.len()
+        )?;
+        writeln!(
+            out,
+            "{}",
+            if pin.until.is_finite() {
+                format!(" until {} s", pin.until)
+            } else {
+                String::new()
+            }
+        )?;
+    }
+    for (name, force) in &scene.force {
+        writeln!(
+            out,
+            "force     `{name}`: {:?} N on cloth `{}`",
+            force.force, force.cloth
+        )?;
+    }
+    for m in &scene.measure {
+        write!(out, "measure   `{}`", m.name)?;
+        match &m.expect {
+            Some(e) => {
+                let tolerance = e
+                    .tolerance
+                    .unwrap_or_else(|| e.relative.unwrap_or(0.0) * e.value.abs());
+                writeln!(out, ", expected {} ± {tolerance}", e.value)?;
+            }
+            None => writeln!(out)?,
+        }
+    }
+    let vertices = world.state.x.len();
+    let blocks = world.forces.pattern().blocks();
+    // State, matrix and elements; the factor of a planar mesh grows a little faster than its size.
+    let base = world.bytes() + blocks * 72 + vertices * 24 * 8;
+    let factor = blocks as f64 * 72.0 * (vertices as f64).max(2.0).log2() * 0.35;
+    writeln!(
+        out,
+        "size      {vertices} vertices, {} force elements; about {:.0} MB of memory, {:.0} MB more if factorised",
+        world.forces.elements(),
+        base as f64 / 1e6,
+        factor / 1e6
+    )?;
+    writeln!(out, "methods   implicit")
+}

@@ -1,0 +1,175 @@
+//! Which elements a world consists of.
+
+use super::{Body, World};
+use crate::force::Forces;
+use crate::force::bend::{CurvaturePatch, Hinge, PATCH, RestSurface, dihedral, stencils};
+use crate::force::drag::DragTriangle;
+use crate::force::spring::Spring;
+use crate::force::stretch::StretchTriangle;
+use crate::material::BendElement;
+use muslin_geometry::mesh::NONE;
+use muslin_linalg::{SpanTooLarge, Vec2, Vec3};
+use std::sync::Arc;
+
+/// Makes the elements of all bodies.
+pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
+    let mut held = vec![[false; 3]; world.state.x.len()];
+    for pin in &world.pins {
+        for v in &pin.vertices {
+            for k in 0..3 {
+                held[*v as usize][k] |= pin.axes[k];
+            }
+        }
+    }
+    let clamped: Vec<bool> = held.iter().map(|h| h.iter().all(|k| *k)).collect();
+    let mut builder = Forces::builder();
+    let (mut triangles, mut springs, mut hinges, mut patches, mut drags) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for body in &world.bodies {
+        let clamped = &clamped[body.vertices.clone()];
+        match body.fabric.spring_modulus() {
+            Some(modulus) => springs.extend(edge_springs(body, modulus)),
+            None => triangles.extend(stretch_triangles(body)),
+        }
+        match body.fabric.bend_element() {
+            Some(BendElement::Hinge) => hinges.extend(edge_hinges(body, clamped)),
+            Some(BendElement::Curvature) => patches.extend(curvature_patches(body, clamped)),
+            None => {}
+        }
+        if let Some(wind) = &world.wind {
+            let first = body.vertices.start as u32;
+            drags.extend(
+                body.topology
+                    .faces
+                    .iter()
+                    .map(|f| DragTriangle::new(f.map(|v| v + first), wind.clone())),
+            );
+        }
+    }
+    builder.add(triangles);
+    builder.add(springs);
+    builder.add(hinges);
+    builder.add(patches);
+    builder.add(drags);
+    Forces::new(world.state.x.len(), builder)
+}
+
+fn rest_area(m: &[Vec2; 3]) -> f64 {
+    (m[1] - m[0]).perp_dot(m[2] - m[0]).abs() / 2.0
+}
+
+fn stretch_triangles(body: &Body) -> Vec<StretchTriangle> {
+    let first = body.vertices.start as u32;
+    let law = Arc::new(body.fabric.stretch_law());
+    let faces = body.topology.faces.iter().zip(&body.material);
+    faces
+        .map(|(f, m)| StretchTriangle::new(f.map(|v| v + first), *m, law.clone()))
+        .collect()
+}
+
+/// Rest length and direction of an edge, from the material coordinates of its left face.
+fn rest_edge(body: &Body, edge: usize) -> Vec2 {
+    let e = &body.topology.edges[edge];
+    let face = e.faces[0] as usize;
+    let corner = |v: u32| {
+        body.topology.faces[face]
+            .iter()
+            .position(|w| *w == v)
+            .unwrap_or(0)
+    };
+    body.material[face][corner(e.vertices[1])] - body.material[face][corner(e.vertices[0])]
+}
+
+fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
+    let first = body.vertices.start as u32;
+    (0..body.topology.edges.len())
+        .map(|i| {
+            let e = &body.topology.edges[i];
+            let around = e.faces.iter().filter(|f| **f != NONE);
+            let area: f64 = around
+                .map(|f| rest_area(&body.material[*f as usize]) / 3.0)
+                .sum();
+            let length = rest_edge(body, i).length();
+            // Three families of edges share the plane: exact for equilateral triangles.
+            let stiffness = 3.0 * modulus * area / (length * length);
+            Spring::new(
+                e.vertices.map(|v| v + first),
+                length,
+                stiffness,
+                body.fabric.damping,
+            )
+        })
+        .collect()
+}
+
+fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<Hinge> {
+    let first = body.vertices.start as u32;
+    let law = Arc::new(body.fabric.hinge_law());
+    let rigid = |f: u32| {
+        body.topology.faces[f as usize]
+            .iter()
+            .all(|v| clamped[*v as usize])
+    };
+    let mut hinges = Vec::new();
+    for (i, e) in body
+        .topology
+        .edges
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| !e.is_border())
+    {
+        // A clamped face does not bend, so the bend at its edge belongs to the other face alone.
+        let area: f64 = e
+            .faces
+            .iter()
+            .filter(|f| !rigid(**f))
+            .map(|f| rest_area(&body.material[*f as usize]))
+            .sum();
+        if area == 0.0 {
+            continue;
+        }
+        let local = [e.vertices[0], e.vertices[1], e.opposite[0], e.opposite[1]];
+        let rest_angle = body
+            .rest_positions
+            .as_ref()
+            .map_or(0.0, |p| dihedral(&local.map(|v| p[v as usize])).0);
+        let direction = rest_edge(body, i);
+        hinges.push(Hinge::new(
+            local.map(|v| v + first),
+            direction.length(),
+            area,
+            direction.to_angle(),
+            rest_angle,
+            law.clone(),
+        ));
+    }
+    hinges
+}
+
+fn curvature_patches(body: &Body, clamped: &[bool]) -> Vec<CurvaturePatch> {
+    let first = body.vertices.start as u32;
+    let moduli = Arc::new(body.fabric.bending_moduli());
+    let rest = RestSurface {
+        topology: &body.topology,
+        material: &body.material,
+        clamped,
+    };
+    let mut patches = Vec::new();
+    for (f, stencil) in stencils(&rest).into_iter().enumerate() {
+        let Some(mut stencil) = stencil else { continue };
+        let at_ease: Option<[Vec3; PATCH]> = body
+            .rest_positions
+            .as_ref()
+            .map(|p| stencil.vertices.map(|v| p[v as usize]));
+        for v in &mut stencil.vertices {
+            *v += first;
+        }
+        patches.push(CurvaturePatch::new(
+            stencil,
+            rest_area(&body.material[f]),
+            moduli.clone(),
+            at_ease.as_ref(),
+        ));
+    }
+    patches
+}

@@ -1,0 +1,166 @@
+//! What exists now: bodies, their shared state, what holds and pushes them, and the clock.
+
+mod build;
+mod describe;
+mod forces;
+mod select;
+
+pub use describe::describe;
+
+use crate::force::Forces;
+use crate::force::drag::Wind;
+use crate::material::Fabric;
+use crate::motion::Motion;
+use muslin_geometry::mesh::{Repair, Topology};
+use muslin_linalg::{Vec2, Vec3};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Positions and velocities of all bodies together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Positions, m.
+    pub x: Vec<Vec3>,
+    /// Velocities, m/s.
+    pub v: Vec<Vec3>,
+}
+
+/// A named piece of cloth: a range of the state with a rest shape and a material.
+#[derive(Debug)]
+pub struct Body {
+    /// Name in the scene.
+    pub name: String,
+    /// Its vertices in the state.
+    pub vertices: Range<usize>,
+    /// Connectivity; indices count from the start of `vertices`.
+    pub topology: Topology,
+    /// Rest positions of each face's corners in warp and weft coordinates, m.
+    pub material: Vec<[Vec2; 3]>,
+    /// Positions in which its bends are at ease; none if it wants to be flat.
+    pub rest_positions: Option<Vec<Vec3>>,
+    /// Number of each vertex in the file it came from; empty if the same.
+    pub origin: Vec<u32>,
+    /// What it is made of.
+    pub fabric: Fabric,
+    /// Name of the fabric.
+    pub fabric_name: String,
+    /// What was mended when its mesh was read.
+    pub repairs: Vec<Repair>,
+    /// Positions at the start of the run, for displacements.
+    pub initial: Vec<Vec3>,
+}
+
+/// Vertices whose motion is prescribed.
+#[derive(Debug)]
+pub struct Held {
+    /// Name in the scene.
+    pub name: String,
+    /// Vertices in the state, ascending.
+    pub vertices: Vec<u32>,
+    /// Which coordinates are held.
+    pub axes: [bool; 3],
+    /// Motion since the start.
+    pub motion: Motion,
+    /// Point about which the motion turns and scales.
+    pub pivot: Vec3,
+    /// Positions at the start.
+    pub start: Vec<Vec3>,
+    /// Time at which they are let go, s.
+    pub until: f64,
+}
+
+/// A force on vertices.
+#[derive(Debug)]
+pub struct Push {
+    /// Vertices in the state and each one's share of the force.
+    pub shares: Vec<(u32, f64)>,
+    /// Total force, N.
+    pub force: Vec3,
+    /// Times between which it acts, s.
+    pub during: Range<f64>,
+}
+
+/// What exists now.
+pub struct World {
+    /// Pieces of cloth.
+    pub bodies: Vec<Body>,
+    /// Positions and velocities.
+    pub state: State,
+    /// Mass of each vertex, kg.
+    pub mass: Vec<f64>,
+    /// Prescribed motion.
+    pub pins: Vec<Held>,
+    /// Forces on vertices.
+    pub pushes: Vec<Push>,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Moving air.
+    pub wind: Option<Arc<Wind>>,
+    /// Time, s.
+    pub time: f64,
+    /// Forces that depend on positions.
+    pub forces: Forces,
+    /// Grows whenever vertices, faces or the set of held vertices change: whoever caches by them looks here.
+    pub revision: u64,
+    /// Force that holds each vertex on its prescribed path, N; zero for free ones. Filled if `wants_reactions`.
+    pub reactions: Vec<Vec3>,
+    /// Whether steppers should fill `reactions`.
+    pub wants_reactions: bool,
+}
+
+impl World {
+    /// A body by name.
+    pub fn body(&self, name: &str) -> Option<&Body> {
+        self.bodies.iter().find(|b| b.name == name)
+    }
+
+    /// Pins that hold at a time.
+    pub fn active_pins(&self, time: f64) -> impl Iterator<Item = &Held> {
+        self.pins.iter().filter(move |p| time <= p.until)
+    }
+
+    /// Lets go of pins whose time is over. Bending next to a clamp depends on it, so forces are made anew.
+    pub fn release_pins(&mut self, next_time: f64) -> Result<(), muslin_linalg::SpanTooLarge> {
+        let before = self.pins.len();
+        self.pins.retain(|p| next_time <= p.until);
+        if self.pins.len() != before {
+            self.rebuild_forces()?;
+        }
+        Ok(())
+    }
+
+    /// Makes all elements anew, after a change of vertices, faces or pins.
+    pub fn rebuild_forces(&mut self) -> Result<(), muslin_linalg::SpanTooLarge> {
+        self.forces = forces::build(self)?;
+        self.revision += 1;
+        Ok(())
+    }
+
+    /// External force on each vertex at a time, N.
+    pub fn external_forces(&self, time: f64, out: &mut Vec<Vec3>) {
+        out.clear();
+        out.extend(self.mass.iter().map(|m| self.gravity * *m));
+        for push in self.pushes.iter().filter(|p| p.during.contains(&time)) {
+            for (v, share) in &push.shares {
+                out[*v as usize] += push.force * *share;
+            }
+        }
+    }
+
+    /// Bytes held by the world, apart from the solver's.
+    pub fn bytes(&self) -> usize {
+        let bodies: usize = self
+            .bodies
+            .iter()
+            .map(|b| b.topology.bytes() + b.material.len() * 48 + b.initial.len() * 24)
+            .sum();
+        bodies + self.forces.bytes() + self.mass.len() * (24 + 24 + 8)
+    }
+}
+
+impl Held {
+    /// Where vertex `i` of this pin has to be at a time.
+    pub fn target(&self, i: usize, time: f64) -> Vec3 {
+        self.motion.at(time).apply(self.start[i], self.pivot)
+    }
+}
