@@ -37,12 +37,9 @@ pub trait Element<const N: usize>: Send + Sync {
     /// The vertices it acts on, as indices into the state.
     fn vertices(&self) -> [u32; N];
 
-    /// Called once at the start of a step with the positions and velocities there: hold what damping needs.
+    /// Called once at the start of a step with the positions and velocities there: hold what damping needs, and sample
+    /// laws that depend on the deformation, so that energy, gradient and Hessian belong to one potential.
     fn begin_step(&mut self, _x: &[Vec3; N], _v: &[Vec3; N], _step: &StepContext) {}
-
-    /// Called before each linearisation: sample coefficients that depend on the deformation. They are held until
-    /// the next call, so that energy, gradient and Hessian belong to one potential.
-    fn begin_iteration(&mut self, _x: &[Vec3; N]) {}
 
     /// Energy at positions `x`, J.
     fn energy(&self, x: &[Vec3; N]) -> f64;

@@ -43,7 +43,6 @@ trait AnyGroup: Send + Sync {
     fn visit_vertices(&self, visit: &mut dyn FnMut(&[u32]));
     fn place(&mut self, pattern: &BlockPattern);
     fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext);
-    fn begin_iteration(&mut self, x: &[Vec3]);
     fn energy(&self, x: &[Vec3], chunk: usize) -> f64;
     fn add_to(&self, x: &[Vec3], target: &mut ChunkTarget);
     fn add_gradient(&self, x: &[Vec3], chunk: usize, gradient: &mut [Vec3]);
@@ -107,16 +106,6 @@ impl<E: Element<N>, const N: usize> AnyGroup for ElementGroup<E, N> {
             .for_each(|e| {
                 let (xs, vs) = (Self::gather(e, x), Self::gather(e, v));
                 e.begin_step(&xs, &vs, step);
-            });
-    }
-
-    fn begin_iteration(&mut self, x: &[Vec3]) {
-        self.elements
-            .par_iter_mut()
-            .with_min_len(512)
-            .for_each(|e| {
-                let xs = Self::gather(e, x);
-                e.begin_iteration(&xs);
             });
     }
 
@@ -257,13 +246,6 @@ impl Forces {
     pub fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext) {
         for group in &mut self.groups {
             group.begin_step(x, v, step);
-        }
-    }
-
-    /// Samples state-dependent coefficients at `x`.
-    pub fn begin_iteration(&mut self, x: &[Vec3]) {
-        for group in &mut self.groups {
-            group.begin_iteration(x);
         }
     }
 

@@ -2,12 +2,13 @@
 //! deformation (measured fabrics) or not (plates, simple orthotropic sheets).
 //!
 //! A measured law gives stress = C(strain) strain. Such a law has no energy of its own (its table has kinks exactly
-//! at the measured angles), so C is sampled at the current deformation and held while one linear system is built and
-//! searched: the force is the tabled one, and energy, gradient and Hessian belong together. Damping is Kelvin-Voigt
-//! on the same strain, so it does not resist rigid motion.
+//! at the measured angles), so a step sees it linearised at its start: the tabled stress there, plus a tangent that is
+//! symmetric, semi-definite and knows of the hardening. Within the step that is a quadratic energy of the strain; at
+//! rest the force is the tabled one to the digit. A constant law is unchanged by this. Damping is Kelvin-Voigt on the
+//! same strain, so it does not resist rigid motion.
 
 use super::{Element, StepContext, Tangent};
-use crate::material::StretchLaw;
+use crate::material::{StretchLaw, StretchSample};
 use muslin_linalg::{Mat2, Mat3, Mat3x2, Vec2, Vec3, outer};
 use std::sync::Arc;
 
@@ -20,9 +21,9 @@ pub struct StretchTriangle {
     law: Arc<StretchLaw>,
     rest_inverse: Mat2,
     area: f64,
-    coefficients: [f64; 4],
-    /// Direction in strain space along which the sampled law hardens, scaled by the root of how much.
-    hardening: Strain,
+    /// Stress per strain, symmetric and semi-definite, N/m.
+    moduli: [[f64; 3]; 3],
+    stress_at_start: Strain,
     strain_at_start: Strain,
     /// Damping time over step length.
     viscosity: f64,
@@ -32,14 +33,14 @@ impl StretchTriangle {
     /// `material`: rest positions of the corners in warp and weft coordinates, m.
     pub fn new(vertices: [u32; 3], material: [Vec2; 3], law: Arc<StretchLaw>) -> Self {
         let rest = Mat2::from_cols(material[1] - material[0], material[2] - material[0]);
-        let coefficients = law.sample(&[0.0; 3]).coefficients;
+        let moduli = tangent_moduli(&law.sample(&[0.0; 3]));
         Self {
             vertices,
             law,
             rest_inverse: rest.inverse(),
             area: rest.determinant().abs() / 2.0,
-            coefficients,
-            hardening: [0.0; 3],
+            moduli,
+            stress_at_start: [0.0; 3],
             strain_at_start: [0.0; 3],
             viscosity: 0.0,
         }
@@ -69,14 +70,11 @@ impl StretchTriangle {
         [-b - c, b, c]
     }
 
-    /// Strain with the viscous part added, as the stress sees it.
-    fn effective(&self, strain: &Strain) -> Strain {
-        std::array::from_fn(|i| strain[i] + self.viscosity * (strain[i] - self.strain_at_start[i]))
-    }
-
-    fn stress(&self, e: &Strain) -> Strain {
-        let [c11, c12, c22, c33] = self.coefficients;
-        [c11 * e[0] + c12 * e[1], c12 * e[0] + c22 * e[1], c33 * e[2]]
+    /// Stress of the step's law, with the viscous part.
+    fn stress(&self, strain: &Strain) -> Strain {
+        let change: Strain = std::array::from_fn(|i| (1.0 + self.viscosity) * (strain[i] - self.strain_at_start[i]));
+        let added = multiply(&self.moduli, &change);
+        std::array::from_fn(|i| self.stress_at_start[i] + added[i])
     }
 
     fn gradient_of(&self, f: &Mat3x2, stress: &Strain) -> [Vec3; 3] {
@@ -84,22 +82,25 @@ impl StretchTriangle {
         let along_v = (f.x * stress[2] + f.y * stress[1]) * self.area;
         self.weights().map(|w| along_u * w.x + along_v * w.y)
     }
+}
 
-    /// Moduli for the Hessian: the held coefficients, kept definite, plus hardening.
-    fn tangent_moduli(&self) -> [[f64; 3]; 3] {
-        let [c11, c12, c22, c33] = self.coefficients;
-        // Two entries of the published tables have c12² > c11 c22; a matrix must not follow them there.
-        let bound = 0.999 * (c11 * c22).sqrt();
-        let c12 = c12.clamp(-bound, bound);
-        let mut d = [[c11, c12, 0.0], [c12, c22, 0.0], [0.0, 0.0, c33]];
-        for i in 0..3 {
-            for j in 0..3 {
-                d[i][j] =
-                    (d[i][j] + self.hardening[i] * self.hardening[j]) * (1.0 + self.viscosity);
-            }
+fn multiply(m: &[[f64; 3]; 3], e: &Strain) -> Strain {
+    m.map(|row| row[0] * e[0] + row[1] * e[1] + row[2] * e[2])
+}
+
+/// The sampled coefficients, kept definite, plus hardening.
+fn tangent_moduli(sample: &StretchSample) -> [[f64; 3]; 3] {
+    let [c11, c12, c22, c33] = sample.coefficients;
+    // Two entries of the published tables have c12² > c11 c22; a tangent must not follow them there.
+    let bound = 0.999 * (c11 * c22).sqrt();
+    let c12 = c12.clamp(-bound, bound);
+    let mut d = [[c11, c12, 0.0], [c12, c22, 0.0], [0.0, 0.0, c33]];
+    for (i, row) in d.iter_mut().enumerate() {
+        for (j, entry) in row.iter_mut().enumerate() {
+            *entry += sample.hardening[i] * sample.hardening[j];
         }
-        d
     }
+    d
 }
 
 /// Green strain of a deformation gradient.
@@ -133,39 +134,38 @@ impl Element<3> for StretchTriangle {
     }
 
     fn begin_step(&mut self, x: &[Vec3; 3], _v: &[Vec3; 3], step: &StepContext) {
-        self.strain_at_start = green_strain(&self.deformation(x));
-        self.viscosity = self.law.damping / step.dt;
-    }
-
-    fn begin_iteration(&mut self, x: &[Vec3; 3]) {
-        if self.law.is_constant() {
-            return;
+        let strain = green_strain(&self.deformation(x));
+        let sample = self.law.sample(&strain);
+        let [c11, c12, c22, c33] = sample.coefficients;
+        self.stress_at_start =
+            [c11 * strain[0] + c12 * strain[1], c12 * strain[0] + c22 * strain[1], c33 * strain[2]];
+        if !self.law.is_constant() {
+            self.moduli = tangent_moduli(&sample);
         }
-        let sample = self.law.sample(&green_strain(&self.deformation(x)));
-        self.coefficients = sample.coefficients;
-        self.hardening = sample.hardening;
+        self.strain_at_start = strain;
+        self.viscosity = self.law.damping / step.dt;
     }
 
     fn energy(&self, x: &[Vec3; 3]) -> f64 {
         let e = green_strain(&self.deformation(x));
-        let rate: Strain = std::array::from_fn(|i| e[i] - self.strain_at_start[i]);
-        let form = |e: &Strain| {
-            let s = self.stress(e);
-            0.5 * self.area * (s[0] * e[0] + s[1] * e[1] + s[2] * e[2])
-        };
-        form(&e) + self.viscosity * form(&rate)
+        let change: Strain = std::array::from_fn(|i| e[i] - self.strain_at_start[i]);
+        let added = multiply(&self.moduli, &change);
+        let per_area: f64 = (0..3)
+            .map(|i| change[i] * (self.stress_at_start[i] + 0.5 * (1.0 + self.viscosity) * added[i]))
+            .sum();
+        self.area * per_area
     }
 
     fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
         let f = self.deformation(x);
-        self.gradient_of(&f, &self.stress(&self.effective(&green_strain(&f))))
+        self.gradient_of(&f, &self.stress(&green_strain(&f)))
     }
 
     fn linearise(&self, x: &[Vec3; 3], out: &mut Tangent<3>) {
         let f = self.deformation(x);
-        let stress = self.stress(&self.effective(&green_strain(&f)));
+        let stress = self.stress(&green_strain(&f));
         out.gradient = self.gradient_of(&f, &stress);
-        let d = self.tangent_moduli();
+        let d = self.moduli.map(|row| row.map(|entry| entry * (1.0 + self.viscosity)));
         let t = tensile_part(&stress);
         let (uu, uv, vu, vv) = (
             outer(f.x, f.x),
@@ -220,18 +220,9 @@ mod tests {
         })
     }
 
-    fn prepared(law: Arc<StretchLaw>, x: &[Vec3; 3]) -> StretchTriangle {
+    fn prepared(law: Arc<StretchLaw>) -> StretchTriangle {
         let mut e = StretchTriangle::new([0, 1, 2], MATERIAL, law);
-        let start = stretched(0.02);
-        e.begin_step(
-            &start,
-            &[Vec3::ZERO; 3],
-            &StepContext {
-                time: 0.0,
-                dt: 0.01,
-            },
-        );
-        e.begin_iteration(x);
+        e.begin_step(&stretched(0.02), &[Vec3::ZERO; 3], &StepContext { time: 0.0, dt: 0.01 });
         e
     }
 
@@ -241,15 +232,25 @@ mod tests {
         for law in [plate.clone(), denim()] {
             for k in [-0.3, 0.0, 0.05, 0.4] {
                 let x = stretched(k);
-                let e = prepared(law.clone(), &x);
+                let e = prepared(law.clone());
                 assert_gradient(&e, &x);
                 assert_semidefinite(&e, &x);
             }
         }
-        // In tension nothing is cut from the Hessian of a constant law.
+        // In tension nothing is cut from the Hessian.
         let x = stretched(0.3);
-        let error = hessian_error(&prepared(plate, &x), &x, |_, _| [Vec3::ZERO; 3]);
+        let error = hessian_error(&prepared(plate), &x, |_, _| [Vec3::ZERO; 3]);
         assert!(error < 1e-6, "{error}");
+    }
+
+    #[test]
+    fn a_step_starts_with_the_stress_of_the_table() {
+        let (x, law) = (stretched(0.1), denim());
+        let mut e = StretchTriangle::new([0, 1, 2], MATERIAL, law.clone());
+        e.begin_step(&x, &[Vec3::ZERO; 3], &StepContext { time: 0.0, dt: 0.01 });
+        let strain = green_strain(&e.deformation(&x));
+        let c = law.sample(&strain).coefficients;
+        assert_eq!(e.stress(&strain)[0], c[0] * strain[0] + c[1] * strain[1]);
     }
 
     #[test]

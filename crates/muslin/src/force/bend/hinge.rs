@@ -1,5 +1,7 @@
 //! Bending across an edge (Bridson, Marino, Fedkiw 2003): energy `k l² (θ - θ0)² / (8 (A1 + A2))`.
 //!
+//! A table over curvature is linearised at the start of each step, like the stretch law (see `stretch`).
+//!
 //! The measured tables were fitted with this element, so measured fabrics use it. As a model of a plate it depends on
 //! the mesh and does not converge; see `CurvaturePatch` for one that does.
 
@@ -43,6 +45,7 @@ pub struct Hinge {
     rest_angle: f64,
     /// Second derivative of the energy by the angle, N·m.
     stiffness: f64,
+    moment_at_start: f64,
     angle_at_start: f64,
     viscosity: f64,
 }
@@ -72,6 +75,7 @@ impl Hinge {
             rest_length,
             rest_angle,
             stiffness: 0.0,
+            moment_at_start: 0.0,
             angle_at_start: rest_angle,
             viscosity: 0.0,
         };
@@ -79,16 +83,27 @@ impl Hinge {
         hinge
     }
 
+    /// Takes moment and tangent from the table at an angle. A table that softens gets its secant as tangent.
     fn sample(&mut self, angle: f64) {
-        let curvature = (angle - self.rest_angle).abs() * self.angle_to_curvature;
-        let k = self.law.coefficient(self.angle_position, curvature);
-        self.stiffness = 0.25 * k * self.rest_length * self.angle_to_curvature;
+        let bend = angle - self.rest_angle;
+        let curvature = bend.abs() * self.angle_to_curvature;
+        let coefficient = |c: f64| self.law.coefficient(self.angle_position, c);
+        let k = coefficient(curvature);
+        let hardening = (coefficient(curvature + PROBE) - k).max(0.0) / PROBE * curvature;
+        let scale = 0.25 * self.rest_length * self.angle_to_curvature;
+        self.stiffness = scale * (k + hardening);
+        self.moment_at_start = scale * k * bend;
+        self.angle_at_start = angle;
     }
 
+    /// Derivative of the energy by the angle, N·m.
     fn moment(&self, angle: f64) -> f64 {
-        self.stiffness * (angle - self.rest_angle + self.viscosity * (angle - self.angle_at_start))
+        self.moment_at_start + self.stiffness * (1.0 + self.viscosity) * (angle - self.angle_at_start)
     }
 }
+
+/// Step in curvature (1/m) over which the table's slope is taken.
+const PROBE: f64 = 1e-3;
 
 /// Signed angle between the two faces' normals, zero when flat, and its gradient.
 pub fn dihedral(x: &[Vec3; 4]) -> (f64, [Vec3; 4]) {
@@ -125,19 +140,13 @@ impl Element<4> for Hinge {
     }
 
     fn begin_step(&mut self, x: &[Vec3; 4], _v: &[Vec3; 4], step: &StepContext) {
-        self.angle_at_start = dihedral(x).0;
+        self.sample(dihedral(x).0);
         self.viscosity = self.law.damping / step.dt;
     }
 
-    fn begin_iteration(&mut self, x: &[Vec3; 4]) {
-        self.sample(dihedral(x).0);
-    }
-
     fn energy(&self, x: &[Vec3; 4]) -> f64 {
-        let angle = dihedral(x).0;
-        0.5 * self.stiffness
-            * ((angle - self.rest_angle).powi(2)
-                + self.viscosity * (angle - self.angle_at_start).powi(2))
+        let change = dihedral(x).0 - self.angle_at_start;
+        change * (self.moment_at_start + 0.5 * self.stiffness * (1.0 + self.viscosity) * change)
     }
 
     fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
@@ -180,7 +189,7 @@ mod tests {
             damping: 0.0,
         });
         let mut e = Hinge::new([0, 1, 2, 3], 0.9, 0.7, 0.5, rest_angle, law);
-        e.begin_iteration(&bent());
+        e.sample(0.2);
         e
     }
 
@@ -189,7 +198,6 @@ mod tests {
         let x = bent();
         let mut e = hinge(-0.4);
         e.viscosity = 0.7;
-        e.angle_at_start = 0.2;
         assert_gradient(&e, &x);
         assert_semidefinite(&e, &x);
         // What Gauss-Newton leaves out is exactly moment times second derivative of the angle.
@@ -203,7 +211,8 @@ mod tests {
             std::array::from_fn(|b| (up[b] - down[b]) * (moment / (2.0 * h)))
         };
         assert!(hessian_error(&e, &x, missing) < 1e-6);
-        let at_rest = hinge(dihedral(&x).0);
+        let mut at_rest = hinge(dihedral(&x).0);
+        at_rest.sample(dihedral(&x).0);
         assert!(hessian_error(&at_rest, &x, |_, _| [Vec3::ZERO; 4]) < 1e-6);
     }
 

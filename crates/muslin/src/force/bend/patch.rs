@@ -125,9 +125,12 @@ fn edge_slope(rest: &RestSurface, edge: usize) -> Slope {
         }
     };
     add(left, &at);
-    let mut both = vec![(left, at)];
-    both.extend(rest.unfold(left, &at, across));
-    for (face, at) in &both {
+    // On the border there is no right face; the left one's other neighbours make up for it.
+    let mut centres = vec![(left, at)];
+    for k in (0..3).filter(|k| e.is_border() || *k == across) {
+        centres.extend(rest.unfold(left, &at, k));
+    }
+    for (face, at) in &centres {
         add(*face, at);
         for k in 0..3 {
             if let Some((next, placed)) = rest.unfold(*face, at, k) {
