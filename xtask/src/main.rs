@@ -1,2 +1,151 @@
-//! Chores.
-fn main() {}
+//! Chores, so that one command does everything where only the Rust toolchain is installed.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod uniaxial;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+type Outcome = Result<(), String>;
+
+const USAGE: &str = "cargo xtask CHORE
+  test       format, lints, all tests, generated files, validation scenes: what has to pass
+  quick      unit tests and lints only
+  scenes     run the validation scenes and compare with what they expect
+  bench      the benches; prints tables
+  generate   write generated files anew (--check: only compare)";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["test"] => test(),
+        ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
+        ["scenes"] => scenes(),
+        ["bench"] => cargo(&["bench", "--workspace"]),
+        ["generate"] => generate(false),
+        ["generate", "--check"] => generate(true),
+        _ => Err(USAGE.into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn cargo(arguments: &[&str]) -> Outcome {
+    println!("==> cargo {}", arguments.join(" "));
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let status = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root())
+        .status();
+    match status {
+        Ok(s) if s.success() => Ok(()),
+        Ok(s) => Err(format!("cargo {} failed ({s})", arguments.join(" "))),
+        Err(e) => Err(format!("cargo could not be started: {e}")),
+    }
+}
+
+fn test() -> Outcome {
+    lint()?;
+    cargo(&["test", "--workspace"])?;
+    generate(true)?;
+    scenes()
+}
+
+fn lint() -> Outcome {
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ])
+}
+
+/// The `muslin` program of the development profile, built if need be.
+fn program() -> Result<PathBuf, String> {
+    cargo(&["build", "--package", "muslin-cli"])?;
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(target
+        .join("debug")
+        .join(format!("muslin{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Runs every validation scene; each says itself whether it met its expectations.
+fn scenes() -> Outcome {
+    let program = program()?;
+    let out = std::env::temp_dir().join(format!("muslin-scenes-{}", std::process::id()));
+    let mut names: Vec<String> = std::fs::read_dir(root().join("scenes/validation"))
+        .map_err(|e| e.to_string())?
+        .filter_map(|entry| {
+            entry
+                .ok()?
+                .path()
+                .file_stem()
+                .map(|s| s.to_string_lossy().into_owned())
+        })
+        .collect();
+    names.sort();
+    let mut failed = 0;
+    for name in &names {
+        println!("==> muslin run {name}");
+        let status = Command::new(&program)
+            .args(["run", name, "--out"])
+            .arg(out.join(name))
+            .status();
+        failed += usize::from(!status.is_ok_and(|s| s.success()));
+    }
+    let _ = std::fs::remove_dir_all(&out);
+    println!("scenes: {} passed, {failed} failed", names.len() - failed);
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(format!(
+            "{failed} validation scenes did not meet their expectations"
+        ))
+    }
+}
+
+/// Files that follow from others.
+fn generate(only_check: bool) -> Outcome {
+    let program = program()?;
+    let schema = Command::new(program)
+        .arg("schema")
+        .output()
+        .map_err(|e| e.to_string())?;
+    let schema = String::from_utf8(schema.stdout).map_err(|e| e.to_string())?;
+    let files = [
+        (
+            "scenes/validation/uniaxial.toml",
+            uniaxial::scene(&root().join("materials/fabrics"))?,
+        ),
+        ("book/src/reference/scene.schema.json", schema),
+    ];
+    for (name, text) in files {
+        let path = root().join(name);
+        if only_check {
+            if std::fs::read_to_string(&path).unwrap_or_default() != text {
+                return Err(format!("{name} is out of date; run `cargo xtask generate`"));
+            }
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
+        }
+        std::fs::write(&path, text).map_err(|e| format!("{name}: {e}"))?;
+        println!("wrote {name}");
+    }
+    Ok(())
+}

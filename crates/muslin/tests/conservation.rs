@@ -5,17 +5,32 @@ use muslin::scene::{Override, SceneSource};
 use muslin::simulation::Simulation;
 
 fn simulation(text: &str, changes: &[&str]) -> Simulation {
-    let changes: Vec<Override> = changes.iter().map(|c| Override::parse(c).unwrap()).collect();
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).unwrap())
+        .collect();
     Simulation::new(&SceneSource::from_text("test", text), &changes, 2).unwrap()
 }
 
 fn momentum(s: &Simulation) -> Vec3 {
-    s.world.state.v.iter().zip(&s.world.mass).map(|(v, m)| *v * *m).sum()
+    s.world
+        .state
+        .v
+        .iter()
+        .zip(&s.world.mass)
+        .map(|(v, m)| *v * *m)
+        .sum()
 }
 
 fn angular_momentum(s: &Simulation) -> Vec3 {
     let state = &s.world.state;
-    state.x.iter().zip(&state.v).zip(&s.world.mass).map(|((x, v), m)| x.cross(*v) * *m).sum()
+    state
+        .x
+        .iter()
+        .zip(&state.v)
+        .zip(&s.world.mass)
+        .map(|((x, v), m)| x.cross(*v) * *m)
+        .sum()
 }
 
 const FREE: &str = r#"
@@ -35,7 +50,10 @@ fn free_fall_is_the_steppers_exact_solution() {
         for scheme in ["newton", "linearised"] {
             let mut s = simulation(
                 FREE,
-                &[&format!("cloth.sheet.fabric={fabric}"), &format!("solver.implicit.scheme={scheme}")],
+                &[
+                    &format!("cloth.sheet.fabric={fabric}"),
+                    &format!("solver.implicit.scheme={scheme}"),
+                ],
             );
             let start = s.world.state.clone();
             let steps = 200;
@@ -46,8 +64,14 @@ fn free_fall_is_the_steppers_exact_solution() {
             for i in 0..start.x.len() {
                 let v = start.v[i] + g * (n * dt);
                 let x = start.x[i] + start.v[i] * (n * dt) + g * (dt * dt * n * (n + 1.0) / 2.0);
-                let (ex, ev) = ((s.world.state.x[i] - x).length(), (s.world.state.v[i] - v).length());
-                assert!(ex < 1e-12 && ev < 1e-12, "{fabric} {scheme}: {ex:e} m, {ev:e} m/s after 1 s");
+                let (ex, ev) = (
+                    (s.world.state.x[i] - x).length(),
+                    (s.world.state.v[i] - v).length(),
+                );
+                assert!(
+                    ex < 1e-12 && ev < 1e-12,
+                    "{fabric} {scheme}: {ex:e} m, {ev:e} m/s after 1 s"
+                );
             }
         }
     }
@@ -90,10 +114,15 @@ fn linear_momentum_does_not_drift() {
 #[test]
 fn angular_momentum_is_kept_to_the_order_of_the_scheme() {
     // Implicit Euler turns a spin of ω into a loss of about ω² dt/2 a second: halving dt must halve the loss.
-    let spinning = WOBBLING.replace("[3.0, 2.0, 4.0]", "[0.0, 0.0, 4.0]").replace("[0.7, -0.4, 0.2]", "[0, 0, 0]");
+    let spinning = WOBBLING
+        .replace("[3.0, 2.0, 4.0]", "[0.0, 0.0, 4.0]")
+        .replace("[0.7, -0.4, 0.2]", "[0, 0, 0]");
     let spinning = spinning.split("[cloth.card]").next().unwrap();
     let loss = |dt: f64| {
-        let mut s = simulation(spinning, &[&format!("solver.time_step={dt}"), "output.frame_rate=50"]);
+        let mut s = simulation(
+            spinning,
+            &[&format!("solver.time_step={dt}"), "output.frame_rate=50"],
+        );
         let before = angular_momentum(&s);
         while s.world.time < 0.5 - 1e-9 {
             s.advance().unwrap();

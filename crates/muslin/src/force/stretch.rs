@@ -72,7 +72,8 @@ impl StretchTriangle {
 
     /// Stress of the step's law, with the viscous part.
     fn stress(&self, strain: &Strain) -> Strain {
-        let change: Strain = std::array::from_fn(|i| (1.0 + self.viscosity) * (strain[i] - self.strain_at_start[i]));
+        let change: Strain =
+            std::array::from_fn(|i| (1.0 + self.viscosity) * (strain[i] - self.strain_at_start[i]));
         let added = multiply(&self.moduli, &change);
         std::array::from_fn(|i| self.stress_at_start[i] + added[i])
     }
@@ -137,8 +138,11 @@ impl Element<3> for StretchTriangle {
         let strain = green_strain(&self.deformation(x));
         let sample = self.law.sample(&strain);
         let [c11, c12, c22, c33] = sample.coefficients;
-        self.stress_at_start =
-            [c11 * strain[0] + c12 * strain[1], c12 * strain[0] + c22 * strain[1], c33 * strain[2]];
+        self.stress_at_start = [
+            c11 * strain[0] + c12 * strain[1],
+            c12 * strain[0] + c22 * strain[1],
+            c33 * strain[2],
+        ];
         if !self.law.is_constant() {
             self.moduli = tangent_moduli(&sample);
         }
@@ -151,7 +155,9 @@ impl Element<3> for StretchTriangle {
         let change: Strain = std::array::from_fn(|i| e[i] - self.strain_at_start[i]);
         let added = multiply(&self.moduli, &change);
         let per_area: f64 = (0..3)
-            .map(|i| change[i] * (self.stress_at_start[i] + 0.5 * (1.0 + self.viscosity) * added[i]))
+            .map(|i| {
+                change[i] * (self.stress_at_start[i] + 0.5 * (1.0 + self.viscosity) * added[i])
+            })
             .sum();
         self.area * per_area
     }
@@ -165,7 +171,9 @@ impl Element<3> for StretchTriangle {
         let f = self.deformation(x);
         let stress = self.stress(&green_strain(&f));
         out.gradient = self.gradient_of(&f, &stress);
-        let d = self.moduli.map(|row| row.map(|entry| entry * (1.0 + self.viscosity)));
+        let d = self
+            .moduli
+            .map(|row| row.map(|entry| entry * (1.0 + self.viscosity)));
         let t = tensile_part(&stress);
         let (uu, uv, vu, vv) = (
             outer(f.x, f.x),
@@ -222,7 +230,14 @@ mod tests {
 
     fn prepared(law: Arc<StretchLaw>) -> StretchTriangle {
         let mut e = StretchTriangle::new([0, 1, 2], MATERIAL, law);
-        e.begin_step(&stretched(0.02), &[Vec3::ZERO; 3], &StepContext { time: 0.0, dt: 0.01 });
+        e.begin_step(
+            &stretched(0.02),
+            &[Vec3::ZERO; 3],
+            &StepContext {
+                time: 0.0,
+                dt: 0.01,
+            },
+        );
         e
     }
 
@@ -247,7 +262,14 @@ mod tests {
     fn a_step_starts_with_the_stress_of_the_table() {
         let (x, law) = (stretched(0.1), denim());
         let mut e = StretchTriangle::new([0, 1, 2], MATERIAL, law.clone());
-        e.begin_step(&x, &[Vec3::ZERO; 3], &StepContext { time: 0.0, dt: 0.01 });
+        e.begin_step(
+            &x,
+            &[Vec3::ZERO; 3],
+            &StepContext {
+                time: 0.0,
+                dt: 0.01,
+            },
+        );
         let strain = green_strain(&e.deformation(&x));
         let c = law.sample(&strain).coefficients;
         assert_eq!(e.stress(&strain)[0], c[0] * strain[0] + c[1] * strain[1]);

@@ -21,7 +21,15 @@ macro_rules! scenes {
     };
 }
 
-const SCENES: &[ShippedScene] = scenes!["basics" / "hanging_cloth"];
+const SCENES: &[ShippedScene] = scenes![
+    "basics" / "hanging_cloth",
+    "basics" / "flag",
+    "basics" / "carried",
+    "validation" / "cantilever",
+    "validation" / "free_fall",
+    "validation" / "spinning_sheet",
+    "validation" / "uniaxial",
+];
 
 /// All scenes that come with Muslin.
 pub fn shipped_scenes() -> impl Iterator<Item = &'static ShippedScene> {

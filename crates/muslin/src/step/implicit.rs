@@ -83,7 +83,11 @@ impl Implicit {
         world.external_forces(end, &mut self.external);
         for body in &world.bodies {
             let vertices = body.vertices.clone();
-            if world.pins.iter().any(|p| p.vertices.iter().any(|v| vertices.contains(&(*v as usize)))) {
+            if world
+                .pins
+                .iter()
+                .any(|p| p.vertices.iter().any(|v| vertices.contains(&(*v as usize))))
+            {
                 continue;
             }
             let (mut mass, mut momentum) = (0.0, Vec3::ZERO);

@@ -98,7 +98,8 @@ impl Hinge {
 
     /// Derivative of the energy by the angle, N·m.
     fn moment(&self, angle: f64) -> f64 {
-        self.moment_at_start + self.stiffness * (1.0 + self.viscosity) * (angle - self.angle_at_start)
+        self.moment_at_start
+            + self.stiffness * (1.0 + self.viscosity) * (angle - self.angle_at_start)
     }
 }
 
