@@ -1,1 +1,13 @@
 //! Shapes for Muslin: triangle meshes, and the questions one asks of them.
+//!
+//! * [`distance`] how far apart are two features, and where are they closest?
+//! * [`bvh`] which features of a mesh are near each other?
+//!
+//! All lengths are metres. Meshes are plain slices of positions and vertex indices, so the crate can be used without the
+//! rest of Muslin. Results do not depend on the number of threads.
+
+pub mod bvh;
+pub mod distance;
+pub mod validate;
+
+pub use validate::InputError;
