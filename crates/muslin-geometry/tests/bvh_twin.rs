@@ -336,3 +336,41 @@ fn bad_positions_are_refused() {
     assert!(Bvh::new(&mesh.x, &[[0, 1, 9_999_999]], &[]).is_err());
     assert!(bvh.refit(&mesh.x, 0.0).is_ok());
 }
+
+/// An independent hierarchy, in double precision: its pairs must all be ours, and ours beyond them only by rounding.
+#[test]
+fn face_pairs_agree_with_parry() {
+    use parry3d_f64::bounding_volume::Aabb;
+    use parry3d_f64::partitioning::{Bvh as ParryBvh, BvhBuildStrategy, BvhWorkspace};
+    let mesh = crumpled(60);
+    let margin = 1e-3;
+    let corners = |f: u32, margin: f64| {
+        let [a, b, c] = mesh.faces[f as usize].map(|v| mesh.x[v as usize]);
+        let r = 0.5 * margin;
+        (a.min(b).min(c) - r, a.max(b).max(c) + r)
+    };
+    let boxes: Vec<Aabb> = (0..mesh.faces.len() as u32)
+        .map(|f| {
+            let (lo, hi) = corners(f, margin);
+            Aabb::new(lo.to_array().into(), hi.to_array().into())
+        })
+        .collect();
+    let tree = ParryBvh::from_leaves(BvhBuildStrategy::Binned, &boxes);
+    let mut theirs = vec![];
+    tree.traverse_bvtt_single_tree::<false>(&mut BvhWorkspace::default(), &mut |a, b| {
+        theirs.push([a.min(b), a.max(b)]);
+    });
+    theirs.sort_unstable();
+
+    let mut bvh = Bvh::new(&mesh.x, &mesh.faces, &mesh.edges).unwrap();
+    bvh.refit(&mesh.x, margin).unwrap();
+    let mut ours = FacePairs::default();
+    bvh.self_face_pairs(&mut ours);
+    ours.sort();
+    assert!(theirs.len() > 10_000);
+    assert!(theirs.iter().all(|p| ours.faces.binary_search(p).is_ok()));
+    for pair in &ours.faces {
+        let ((lo, hi), (lo2, hi2)) = (corners(pair[0], margin), corners(pair[1], margin));
+        assert!(lo.cmple(hi2 + 1e-6).all() && lo2.cmple(hi + 1e-6).all());
+    }
+}

@@ -31,6 +31,7 @@
 
 mod bounds;
 mod elements;
+mod leaves;
 mod pairs;
 mod query;
 mod tree;

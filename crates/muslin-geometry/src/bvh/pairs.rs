@@ -2,10 +2,11 @@
 //!
 //! Leaves are walked in fixed chunks; each chunk writes to its own lists, which are joined in order. The result is therefore
 //! the same, in the same order, for any number of threads. That order follows the tree and changes when it is rebuilt;
-//! whoever needs an order that depends on the geometry alone calls [`CandidatePairs::sort`].
+//! whoever needs an order that depends on the geometry alone calls [`CandidatePairs::sort`], or better sorts what is left after
+//! the distances have been measured, which is much less.
 
-use super::bounds::{Bounds, Splat};
-use super::elements::{Element, NONE};
+use super::bounds::Splat;
+use super::elements::NONE;
 use super::tree::Bvh;
 use rayon::prelude::*;
 
@@ -79,25 +80,44 @@ impl CandidatePairs {
     }
 }
 
-fn join<C>(all: &mut Vec<[u32; 2]>, chunks: &[C], part: impl Fn(&C) -> &Vec<[u32; 2]>) {
-    all.clear();
-    all.reserve(chunks.iter().map(|c| part(c).len()).sum());
-    for chunk in chunks {
-        all.extend_from_slice(part(chunk));
+fn join<C: Sync>(
+    all: &mut Vec<[u32; 2]>,
+    chunks: &[C],
+    part: impl Fn(&C) -> &Vec<[u32; 2]> + Copy + Sync,
+) {
+    let total = chunks.iter().map(|c| part(c).len()).sum();
+    // Not cleared first: in steady state nothing is written twice.
+    all.resize(total, [0; 2]);
+    copy(all, chunks, part);
+}
+
+/// Copies the chunks one after the other into `all`, halves in parallel.
+fn copy<C: Sync>(
+    all: &mut [[u32; 2]],
+    chunks: &[C],
+    part: impl Fn(&C) -> &Vec<[u32; 2]> + Copy + Sync,
+) {
+    if chunks.len() <= 16 {
+        let mut rest = all;
+        for chunk in chunks {
+            let (here, after) = rest.split_at_mut(part(chunk).len());
+            here.copy_from_slice(part(chunk));
+            rest = after;
+        }
+        return;
     }
+    let (first, second) = chunks.split_at(chunks.len() / 2);
+    let (here, after) = all.split_at_mut(first.iter().map(|c| part(c).len()).sum());
+    rayon::join(|| copy(here, first, part), || copy(after, second, part));
 }
 
 impl Bvh {
     /// Vertex-face and edge-edge pairs of this mesh whose boxes overlap, each once, except those that share a vertex.
     pub fn self_pairs(&self, out: &mut CandidatePairs) {
         out.collect(self.leaf_count(), |leaf, out| {
-            let query = Splat::new(&self.nodes[leaf].union());
+            let query = Splat::new(&self.leaf_bounds[leaf]);
             self.leaves_overlapping(&query, leaf, |other| {
-                if other == leaf {
-                    self.pairs_within_leaf(leaf, out);
-                } else {
-                    leaf_pair::<true>(self, leaf, self, other, out);
-                }
+                leaf_pair::<true>(self, leaf, self, other, out);
             });
         });
     }
@@ -107,7 +127,7 @@ impl Bvh {
     /// Vertices of the two meshes are unrelated, even if they have the same index.
     pub fn pairs_with(&self, other: &Bvh, out: &mut CandidatePairs) {
         out.collect(self.leaf_count(), |leaf, out| {
-            let query = Splat::new(&self.nodes[leaf].union());
+            let query = Splat::new(&self.leaf_bounds[leaf]);
             other.leaves_overlapping(&query, 0, |theirs| {
                 leaf_pair::<false>(self, leaf, other, theirs, out);
             });
@@ -123,104 +143,90 @@ impl Bvh {
     pub fn face_pairs_with(&self, other: &Bvh, out: &mut FacePairs) {
         out.collect(self, other, false);
     }
-
-    fn edge_bounds(&self, [a, b]: [u32; 2]) -> Bounds {
-        self.boxes[a as usize].union(self.boxes[b as usize])
-    }
-
-    fn pairs_within_leaf(&self, leaf: usize, out: &mut Lists) {
-        let elements = self.leaf(leaf);
-        let node = &self.nodes[leaf];
-        for (i, a) in elements.iter().enumerate() {
-            for v in a.owned_vertices() {
-                let near = node.overlaps(&Splat::new(&self.boxes[v as usize]));
-                push_faces::<true>(near, elements, v, |face| out.vertex_face.push([v, face]));
-            }
-            let later = u32::MAX << (i + 1);
-            for (e, ends) in a.owned_edges() {
-                let bounds = self.edge_bounds(ends);
-                let near = node.overlaps(&Splat::new(&bounds)) & later;
-                push_edges::<true>(near, self, elements, (e, ends, &bounds), out);
-            }
-        }
-    }
 }
 
-/// All pairs of two different leaves. `SAME`: both trees are one, so adjacency matters and the kinds are not distinguished.
+/// All pairs of two leaves. `SAME`: both trees are one, so adjacency matters, the kinds are not distinguished, and the two
+/// leaves may be the same.
 #[inline]
 fn leaf_pair<const SAME: bool>(a: &Bvh, leaf_a: usize, b: &Bvh, leaf_b: usize, out: &mut Lists) {
-    let (node_a, node_b) = (&a.nodes[leaf_a], &b.nodes[leaf_b]);
-    let (elements_a, elements_b) = (a.leaf(leaf_a), b.leaf(leaf_b));
-    let mut touched = 0;
-    for (i, element) in elements_a.iter().enumerate() {
-        let near = node_b.overlaps(&Splat::new(&node_a.lane(i)));
-        touched |= near;
-        if near == 0 {
+    let within = SAME && leaf_a == leaf_b;
+    vertices_on_faces::<SAME>(a, leaf_a, b, leaf_b, |v, face| {
+        out.vertex_face.push([v, face]);
+    });
+    edges_on_edges::<SAME>(a, leaf_a, b, leaf_b, &mut out.edge_edge);
+    if !within {
+        vertices_on_faces::<SAME>(b, leaf_b, a, leaf_a, |v, face| {
+            if SAME {
+                out.vertex_face.push([v, face]);
+            } else {
+                out.face_vertex.push([face, v]);
+            }
+        });
+    }
+}
+
+/// Vertices owned by leaf `a` against the faces of leaf `b`.
+#[inline]
+fn vertices_on_faces<const SAME: bool>(
+    a: &Bvh,
+    leaf_a: usize,
+    b: &Bvh,
+    leaf_b: usize,
+    mut push: impl FnMut(u32, u32),
+) {
+    let hull = &b.leaf_bounds[leaf_b];
+    let (node, elements) = (&b.nodes[leaf_b], b.leaf(leaf_b));
+    for &v in a.lists.vertices(leaf_a) {
+        let bounds = &a.boxes[v as usize];
+        if !bounds.overlaps(hull) {
             continue;
         }
-        for v in element.owned_vertices() {
-            let near = near & node_b.overlaps(&Splat::new(&a.boxes[v as usize]));
-            push_faces::<SAME>(near, elements_b, v, |face| out.vertex_face.push([v, face]));
-        }
-        for (e, ends) in element.owned_edges() {
-            let bounds = a.edge_bounds(ends);
-            let near = near & node_b.overlaps(&Splat::new(&bounds));
-            push_edges::<SAME>(near, b, elements_b, (e, ends, &bounds), out);
-        }
-    }
-    while touched != 0 {
-        let element = &elements_b[touched.trailing_zeros() as usize];
-        touched &= touched - 1;
-        for v in element.owned_vertices() {
-            let near = node_a.overlaps(&Splat::new(&b.boxes[v as usize]));
-            push_faces::<SAME>(near, elements_a, v, |face| {
-                if SAME {
-                    out.vertex_face.push([v, face]);
-                } else {
-                    out.face_vertex.push([face, v]);
-                }
-            });
-        }
-    }
-}
-
-#[inline]
-fn push_faces<const SAME: bool>(
-    mut near: u32,
-    elements: &[Element],
-    vertex: u32,
-    mut push: impl FnMut(u32),
-) {
-    while near != 0 {
-        let element = &elements[near.trailing_zeros() as usize];
-        near &= near - 1;
-        if element.face != NONE && !(SAME && element.touches(vertex)) {
-            push(element.face);
-        }
-    }
-}
-
-#[inline]
-fn push_edges<const SAME: bool>(
-    mut near: u32,
-    tree: &Bvh,
-    elements: &[Element],
-    (edge, [p, q], bounds): (u32, [u32; 2], &Bounds),
-    out: &mut Lists,
-) {
-    while near != 0 {
-        let element = &elements[near.trailing_zeros() as usize];
-        near &= near - 1;
-        for (other, ends) in element.owned_edges() {
-            let [r, s] = ends;
-            if SAME && (p == r || p == s || q == r || q == s) {
-                continue;
+        let mut near = node.overlaps(&Splat::new(bounds));
+        while near != 0 {
+            let element = &elements[near.trailing_zeros() as usize];
+            near &= near - 1;
+            if element.face != NONE && !(SAME && element.touches(v)) {
+                push(v, element.face);
             }
-            if bounds.overlaps(&tree.edge_bounds(ends)) {
-                out.edge_edge.push(if SAME && other < edge {
-                    [other, edge]
+        }
+    }
+}
+
+/// Edges owned by leaf `a` against those owned by leaf `b`.
+#[inline]
+fn edges_on_edges<const SAME: bool>(
+    a: &Bvh,
+    leaf_a: usize,
+    b: &Bvh,
+    leaf_b: usize,
+    out: &mut Vec<[u32; 2]>,
+) {
+    let hull = &b.leaf_bounds[leaf_b];
+    let (theirs, groups) = b.lists.edges(leaf_b);
+    let within = SAME && leaf_a == leaf_b;
+    for (i, edge) in a.lists.edges(leaf_a).0.iter().enumerate() {
+        if edge.index == NONE {
+            // Only the last group has gaps, and they are at its end.
+            break;
+        }
+        let bounds = edge.bounds(&a.boxes);
+        if !bounds.overlaps(hull) {
+            continue;
+        }
+        let query = Splat::new(&bounds);
+        for (g, group) in groups.iter().enumerate() {
+            let mut near = group.overlaps(&query);
+            while near != 0 {
+                let j = 4 * g + near.trailing_zeros() as usize;
+                near &= near - 1;
+                let other = &theirs[j];
+                if within && j <= i || SAME && edge.adjacent(other) {
+                    continue;
+                }
+                out.push(if SAME && other.index < edge.index {
+                    [other.index, edge.index]
                 } else {
-                    [edge, other]
+                    [edge.index, other.index]
                 });
             }
         }
@@ -243,7 +249,7 @@ impl FacePairs {
         chunks.par_iter_mut().enumerate().for_each(|(chunk, out)| {
             out.clear();
             for leaf in chunk * CHUNK..((chunk + 1) * CHUNK).min(leaves) {
-                let query = Splat::new(&a.nodes[leaf].union());
+                let query = Splat::new(&a.leaf_bounds[leaf]);
                 b.leaves_overlapping(&query, if same { leaf } else { 0 }, |other| {
                     let (mine, theirs) = (a.leaf(leaf), b.leaf(other));
                     for (i, element) in mine.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::bounds::{Bounds, Bounds4, Splat};
 use super::elements::{Element, elements};
+use super::leaves::LeafLists;
 use crate::validate::InputError;
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
@@ -22,6 +23,10 @@ pub struct Bvh {
     pub(super) boxes: Vec<Bounds>,
     /// Level by level, leaves first. Lane `k` of node `i` of a level is element or node `4 i + k` of the level below.
     pub(super) nodes: Vec<Bounds4>,
+    /// Box of each leaf node as a whole.
+    pub(super) leaf_bounds: Vec<Bounds>,
+    /// What each leaf owns.
+    pub(super) lists: LeafLists,
     /// Where each level starts in `nodes`.
     pub(super) levels: Vec<usize>,
     /// Cost just after the last rebuild.
@@ -62,7 +67,11 @@ impl Bvh {
             width = width.div_ceil(4);
             total += width;
         }
+        let mut lists = LeafLists::default();
+        lists.rebuild(&elements);
         let mut bvh = Self {
+            leaf_bounds: vec![Bounds::EMPTY; elements.len().div_ceil(4)],
+            lists,
             boxes: vec![Bounds::EMPTY; positions.len()],
             nodes: vec![Bounds4::EMPTY; total],
             levels,
@@ -146,16 +155,20 @@ impl Bvh {
         let first_above = self.levels.get(1).copied().unwrap_or(self.nodes.len());
         self.nodes[..first_above]
             .par_chunks_mut(CHUNK)
+            .zip(self.leaf_bounds.par_chunks_mut(CHUNK))
             .zip(elements.par_chunks(4 * CHUNK))
-            .for_each(|(nodes, elements)| {
-                for (node, children) in nodes.iter_mut().zip(elements.chunks(4)) {
+            .for_each(|((nodes, hulls), elements)| {
+                let leaves = nodes.iter_mut().zip(hulls).zip(elements.chunks(4));
+                for ((node, hull), children) in leaves {
                     let mut lanes = [Bounds::EMPTY; 4];
                     for (lane, element) in lanes.iter_mut().zip(children) {
                         *lane = element.bounds(boxes);
                     }
                     *node = Bounds4::new(&lanes);
+                    *hull = lanes[0].union(lanes[1]).union(lanes[2].union(lanes[3]));
                 }
             });
+        self.lists.refit(boxes);
         for level in 1..self.levels.len() {
             let (below, above) = self.nodes.split_at_mut(self.levels[level]);
             let below = &below[self.levels[level - 1]..];
@@ -209,6 +222,7 @@ impl Bvh {
         let old = std::mem::take(&mut self.elements);
         self.elements
             .extend(self.keys.iter().map(|k| old[k.element as usize]));
+        self.lists.rebuild(&self.elements);
         self.refit_nodes();
         self.fresh_cost = self.cost();
     }
