@@ -6,7 +6,7 @@ mod support;
 
 use divan::Bencher;
 use muslin_geometry::bvh::{Bvh, CandidatePairs, FacePairs};
-use muslin_geometry::intersect::self_intersections;
+use muslin_geometry::intersect::MeshJudge;
 use muslin_linalg::Vec3;
 use parry3d_f64::bounding_volume::Aabb;
 use parry3d_f64::partitioning::{
@@ -85,7 +85,11 @@ fn sort_pairs(bencher: Bencher, n: u32) {
 #[divan::bench(args = SIZES)]
 fn judge_self_intersections(bencher: Bencher, n: u32) {
     let mesh = crumpled(n);
-    bencher.bench_local(|| self_intersections(&mesh.x, &mesh.faces));
+    let mut judge = MeshJudge::new(&mesh.x, &mesh.faces).expect("a sound mesh");
+    bencher.bench_local(|| {
+        judge.update(&mesh.x).expect("finite positions");
+        judge.self_intersections()
+    });
 }
 
 fn parry_box(mesh: &Mesh, face: [u32; 3]) -> Aabb {

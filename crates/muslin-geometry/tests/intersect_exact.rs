@@ -7,8 +7,8 @@
 mod support;
 
 use muslin_geometry::intersect::{
-    SceneMesh, faces_intersect, intersections_between, scene_intersections, self_intersections,
-    triangles_intersect,
+    MeshJudge, SceneMesh, faces_intersect, intersections_between, scene_intersections,
+    self_intersections, triangles_intersect,
 };
 use muslin_linalg::Vec3;
 use num_bigint::BigInt;
@@ -356,6 +356,15 @@ fn whole_meshes_equal_all_pairs() {
     }
     assert!(!expected.is_empty());
     assert_eq!(found, expected);
+
+    // Judged again after a motion and back: the hierarchy is older, the verdict the same.
+    let mut judge = MeshJudge::new(&mesh.x, &mesh.faces).unwrap();
+    let flat = sheet(16, |u, v| Vec3::new(u, v, 0.0)).x;
+    judge.update(&flat).unwrap();
+    assert_eq!(judge.self_intersections(), [[0; 2]; 0]);
+    judge.update(&mesh.x).unwrap();
+    assert_eq!(judge.self_intersections(), expected);
+    assert!(judge.update(&flat[1..]).is_err());
 
     let other = sheet(7, |u, v| Vec3::new(0.1 * u, 0.3, 0.1 * v - 0.05));
     let between = intersections_between(&mesh.x, &mesh.faces, &other.x, &other.faces).unwrap();

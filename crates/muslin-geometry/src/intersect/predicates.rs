@@ -8,14 +8,38 @@ use muslin_linalg::Vec3;
 use robust::{Coord, Coord3D};
 use std::cmp::Ordering;
 
-/// Side of `d` with respect to the plane through `a b c`: -1, 0 or 1. Zero exactly when the four points are coplanar.
+/// Side of `d` with respect to the plane through `a b c`: 1 where `a b c` turns counter-clockwise, -1 on the other side, 0
+/// exactly when the four points are coplanar.
 pub(super) fn orient3d(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> i8 {
     let p = |v: Vec3| Coord3D {
         x: v.x,
         y: v.y,
         z: v.z,
     };
-    sign(robust::orient3d(p(a), p(b), p(c), p(d)))
+    // The crate's sign is positive below.
+    -sign(robust::orient3d(p(a), p(b), p(c), p(d)))
+}
+
+/// Whether all points lie strictly on one side of the plane through `a b c`, decided by a filter: `true` is certain,
+/// `false` means that the exact predicates have to look.
+#[inline]
+pub(super) fn surely_on_one_side(a: Vec3, b: Vec3, c: Vec3, points: &[Vec3]) -> bool {
+    let (u, v) = (b - a, c - a);
+    let (left, right) = (
+        Vec3::new(u.y * v.z, u.z * v.x, u.x * v.y),
+        Vec3::new(u.z * v.y, u.x * v.z, u.y * v.x),
+    );
+    let normal = left - right;
+    let permanent = left.abs() + right.abs();
+    let mut sides = [true; 2];
+    for &p in points {
+        let w = p - a;
+        let height = normal.dot(w);
+        // Shewchuk's bound for this order of operations is 7.8e-16 times the permanent.
+        let error = 1e-15 * permanent.dot(w.abs());
+        sides = [sides[0] && height > error, sides[1] && -height > error];
+    }
+    sides[0] || sides[1]
 }
 
 /// A projection along one coordinate axis.

@@ -3,7 +3,9 @@
 //! Triangles are convex hulls of three points, possibly segments or points. Two of them meet exactly when a side of one
 //! meets the other (if one contains the other, its sides do), so everything reduces to a segment against a triangle.
 
-use super::predicates::{Projection, between, collinear, order, orient3d, sorted};
+use super::predicates::{
+    Projection, between, collinear, order, orient3d, sorted, surely_on_one_side,
+};
 use muslin_linalg::Vec3;
 use std::cmp::Ordering;
 
@@ -12,14 +14,54 @@ pub(super) type Triangle = [Vec3; 3];
 /// Whether the closed triangles have a point in common.
 pub(super) fn triangles_meet(s: &Triangle, t: &Triangle) -> bool {
     // All of one strictly on one side of the other's plane: the usual answer, and the cheapest.
-    for (s, t) in [(s, t), (t, s)] {
-        let side = t.map(|p| orient3d(s[0], s[1], s[2], p));
-        if side[0] != 0 && side == [side[0]; 3] {
-            return false;
-        }
+    if surely_on_one_side(s[0], s[1], s[2], t) || surely_on_one_side(t[0], t[1], t[2], s) {
+        return false;
+    }
+    let t_sides = t.map(|p| orient3d(s[0], s[1], s[2], p));
+    if t_sides[0] != 0 && t_sides == [t_sides[0]; 3] {
+        return false;
+    }
+    let s_sides = s.map(|p| orient3d(t[0], t[1], t[2], p));
+    if s_sides[0] != 0 && s_sides == [s_sides[0]; 3] {
+        return false;
+    }
+    if !s_sides.contains(&0) && !t_sides.contains(&0) {
+        return straddling_triangles_meet(s, s_sides, t, t_sides);
     }
     sides(s).any(|[p, q]| segment_meets_triangle(p, q, t))
         || sides(t).any(|[p, q]| segment_meets_triangle(p, q, s))
+}
+
+/// The general case: each triangle has corners strictly on both sides of the other's plane, so each cuts an interval out of
+/// the line in which the planes meet. Two more signs compare the intervals (Guigue and Devillers 2003).
+fn straddling_triangles_meet(
+    s: &Triangle,
+    s_sides: [i8; 3],
+    t: &Triangle,
+    t_sides: [i8; 3],
+) -> bool {
+    let (mut s, s_positive) = lonely_first(s, s_sides);
+    let (mut t, t_positive) = lonely_first(t, t_sides);
+    // Turning a triangle over swaps the sides of its plane: both lonely corners shall be on the positive one.
+    if !s_positive {
+        t.swap(1, 2);
+    }
+    if !t_positive {
+        s.swap(1, 2);
+    }
+    orient3d(s[0], s[1], t[0], t[1]) <= 0 && orient3d(s[0], s[2], t[2], t[0]) <= 0
+}
+
+/// The triangle turned such that the corner alone on its side comes first, and whether that side is the positive one.
+fn lonely_first(t: &Triangle, sides: [i8; 3]) -> (Triangle, bool) {
+    let [a, b, c] = *t;
+    if sides[1] == sides[2] {
+        ([a, b, c], sides[0] > 0)
+    } else if sides[2] == sides[0] {
+        ([b, c, a], sides[1] > 0)
+    } else {
+        ([c, a, b], sides[2] > 0)
+    }
 }
 
 fn sides(t: &Triangle) -> impl Iterator<Item = [Vec3; 2]> {
@@ -99,6 +141,16 @@ fn flat_segments_meet(p: Vec3, q: Vec3, a: Vec3, b: Vec3, plane: Projection) -> 
 
 /// Whether triangles that share corner `a` (and no other by name) meet anywhere but there.
 pub(super) fn meet_beyond_corner(a: Vec3, [b, c]: [Vec3; 2], [d, e]: [Vec3; 2]) -> bool {
+    // The usual answer: the rest of one lies strictly on one side of the other's plane.
+    if surely_on_one_side(a, b, c, &[d, e]) || surely_on_one_side(a, d, e, &[b, c]) {
+        return false;
+    }
+    for ([b, c], [d, e]) in [([b, c], [d, e]), ([d, e], [b, c])] {
+        let side = orient3d(a, b, c, d);
+        if side != 0 && side == orient3d(a, b, c, e) {
+            return false;
+        }
+    }
     let pieces = |b: Vec3, c: Vec3| {
         // With `a` on the far side the triangle is two segments that start at `a`.
         if collinear(a, b, c) && between(a, b, c) {
@@ -122,14 +174,16 @@ pub(super) fn meet_beyond_corner(a: Vec3, [b, c]: [Vec3; 2], [d, e]: [Vec3; 2]) 
 
 /// Whether triangles that share the side `a b`, with third corners `c` and `d`, meet anywhere but there.
 pub(super) fn meet_beyond_side(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> bool {
+    // The usual answer: two different planes, and the side is all they have in common.
+    if surely_on_one_side(a, b, c, &[d]) || orient3d(a, b, c, d) != 0 {
+        return false;
+    }
     if a == b {
         return meet_beyond_corner(a, [b, c], [b, d]);
     }
     match (Projection::of_plane(a, b, c), collinear(a, b, d)) {
         // Two proper triangles overlap when folded flat onto each other.
-        (Some(plane), false) => {
-            orient3d(a, b, c, d) == 0 && plane.orient(a, b, c) == plane.orient(a, b, d)
-        }
+        (Some(plane), false) => plane.orient(a, b, c) == plane.orient(a, b, d),
         // All on one line: both must reach beyond the same end.
         (None, true) => {
             let (lo, hi) = sorted(a, b);
