@@ -3,6 +3,7 @@
 mod support;
 
 use muslin_geometry::bvh::{Bounds, Bvh, CandidatePairs, FacePairs};
+use muslin_geometry::ccd::{CcdParams, edge_edge_times, vertex_face_times};
 use muslin_geometry::distance::{edge_edge, point_triangle};
 use muslin_linalg::Vec3;
 use support::{Mesh, Random, crumpled, edges_of, pressed, sheet};
@@ -245,6 +246,12 @@ fn any_number_of_threads_gives_the_same_order() {
             bvh.refit_swept(&mesh.x, &end, 1e-3).unwrap();
             let mut pairs = CandidatePairs::default();
             bvh.self_pairs(&mut pairs);
+            let params = CcdParams::default();
+            let (mut vf, mut ee) = (vec![], vec![]);
+            let (x0, x1) = (&mesh.x, &end);
+            vertex_face_times(x0, x1, &mesh.faces, &pairs.vertex_face, &params, &mut vf).unwrap();
+            edge_edge_times(x0, x1, &mesh.edges, &pairs.edge_edge, &params, &mut ee).unwrap();
+            let times: Vec<u64> = vf.iter().chain(&ee).map(|t| t.to_bits()).collect();
             let aged = bvh.degradation();
             bvh.rebuild();
             let mut faces = FacePairs::default();
@@ -257,6 +264,7 @@ fn any_number_of_threads_gives_the_same_order() {
                 faces.faces,
                 aged.to_bits(),
                 crossings,
+                times,
             )
         })
     };

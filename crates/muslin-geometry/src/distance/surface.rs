@@ -11,6 +11,11 @@ use crate::validate::InputError;
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
 
+/// Points closer than this, relative to the size of the face, are on the surface.
+const ON_SURFACE: f64 = 1e-12;
+/// A weight below this puts a point of the surface on a side or a corner.
+const ON_SIDE: f64 = 1e-9;
+
 /// A triangle surface prepared for distance queries.
 #[derive(Clone, Debug)]
 pub struct SurfaceDistance {
@@ -121,7 +126,16 @@ impl SurfaceDistance {
         let [a, b, c] = corners(nearest.face);
         let found = point_triangle(point, a, b, c);
         let face = nearest.face as usize;
-        let pseudo = match found.feature {
+        let distance = found.distance();
+        // A gap at rounding level has no direction worth the name, and which side of an edge it is on means nothing.
+        let scale = (b - a).abs().max((c - a).abs()).max_element();
+        let on_surface = distance <= ON_SURFACE * scale;
+        let feature = if on_surface {
+            feature_at(found.weights)
+        } else {
+            found.feature
+        };
+        let pseudo = match feature {
             Feature::Interior => self.face_normals[face],
             Feature::Side(k) => self.edge_normals[self.face_edges[face][k as usize] as usize],
             Feature::Corner(k) => self.vertex_normals[self.faces[face][k as usize] as usize],
@@ -131,11 +145,8 @@ impl SurfaceDistance {
         } else {
             1.0
         };
-        let distance = found.distance();
-        // A gap at rounding level has no direction worth the name.
-        let scale = (b - a).abs().max((c - a).abs()).max_element();
         let towards = found.gap * (side / distance);
-        let normal = if distance > 1e-12 * scale && towards.is_finite() {
+        let normal = if !on_surface && towards.is_finite() {
             towards
         } else if pseudo == Vec3::ZERO {
             // Nothing but degenerate faces around: any direction is as good, but it must be one.
@@ -149,7 +160,7 @@ impl SurfaceDistance {
             position: a * wa + b * wb + c * wc,
             face: nearest.face,
             weights: found.weights,
-            feature: found.feature,
+            feature,
             normal,
         })
     }
@@ -166,6 +177,20 @@ impl SurfaceDistance {
             .with_min_len(64)
             .map(|&p| self.closest(p, max_distance))
             .collect_into_vec(out);
+    }
+}
+
+/// The feature a point of the triangle belongs to, by its weights alone.
+fn feature_at(weights: [f64; 3]) -> Feature {
+    let [a, b, c] = weights.map(|w| w > ON_SIDE);
+    match (a, b, c) {
+        (true, true, false) => Feature::Side(0),
+        (false, true, true) => Feature::Side(1),
+        (true, false, true) => Feature::Side(2),
+        (true, false, false) => Feature::Corner(0),
+        (false, true, false) => Feature::Corner(1),
+        (false, false, true) => Feature::Corner(2),
+        _ => Feature::Interior,
     }
 }
 

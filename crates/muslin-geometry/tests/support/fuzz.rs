@@ -40,6 +40,7 @@ pub struct Query {
     pub x1: [Vec3; 4],
     /// A time at which they touch, up to rounding.
     pub contact: Option<f64>,
+    pub params: CcdParams,
 }
 
 impl Query {
@@ -135,17 +136,23 @@ pub fn query(r: &mut Random) -> Query {
         _ => Vec3::ZERO,
     };
     let at = |t: f64| [0, 1, 2, 3].map(|i| x[i] + v[i] * (t - contact) + away);
+    let mut params = CcdParams::default();
+    if r.below(4) == 0 {
+        params.separation = r.decades(-8.0, -4.0);
+        params.gap_cap = params.separation;
+    }
     Query {
         vertex_face,
         x0: at(0.0),
         x1: at(1.0),
         contact: built.then_some(contact),
+        params,
     }
 }
 
 /// Puts one query to the detector and looks at the answer from all sides.
 pub fn check(q: &Query, count: &mut Count) -> Option<f64> {
-    let params = CcdParams::default();
+    let params = q.params;
     let found = if q.vertex_face {
         vertex_face(q.x0, q.x1, &params)
     } else {
@@ -176,7 +183,21 @@ pub fn check(q: &Query, count: &mut Count) -> Option<f64> {
 /// Whether the distance falls below `limit` at or after `t`. Samples find features that slide along each other for long;
 /// conservative steps cannot jump over a short approach.
 fn really_near(q: &Query, mut t: f64, limit: f64) -> bool {
-    if (0..=1000).any(|k| q.distance(t + (1.0 - t) * f64::from(k) / 1000.0) < limit) {
+    let sample = |k: i32| t + (1.0 - t) * f64::from(k.clamp(0, 1000)) / 1000.0;
+    let nearest = (0..=1000).min_by(|&a, &b| {
+        let (a, b) = (q.distance(sample(a)), q.distance(sample(b)));
+        a.total_cmp(&b)
+    });
+    let (mut lo, mut hi) = nearest.map_or((t, 1.0), |k| (sample(k - 1), sample(k + 1)));
+    for _ in 0..100 {
+        let (a, b) = ((2.0 * lo + hi) / 3.0, (lo + 2.0 * hi) / 3.0);
+        if q.distance(a) < q.distance(b) {
+            hi = b;
+        } else {
+            lo = a;
+        }
+    }
+    if q.distance(lo) < limit {
         return true;
     }
     let motion = [0, 1, 2, 3].map(|i| q.x1[i] - q.x0[i]);
