@@ -20,20 +20,26 @@ impl Bounds {
         max: Vec4::new(f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0),
     };
 
+    /// The box that contains everything and overlaps everything but the empty one.
+    pub const EVERYTHING: Self = Self {
+        min: Self::EMPTY.max,
+        max: Self::EMPTY.min,
+    };
+
     /// The smallest convenient box around the cube of half width `radius` (m) centred at `point`.
     #[inline]
     pub fn around(point: Vec3, radius: f64) -> Self {
-        Self::spanning(point, point, radius)
+        Self::swept(point, point, radius)
     }
 
-    /// The same around the motion from `start` to `end`.
+    /// The same around the motion from `start` to `end`. What is not a number could be anywhere: the box is then
+    /// [`Bounds::EVERYTHING`].
     #[inline]
     pub fn swept(start: Vec3, end: Vec3, radius: f64) -> Self {
-        Self::spanning(start.min(end), start.max(end), radius)
-    }
-
-    #[inline]
-    fn spanning(lowest: Vec3, highest: Vec3, radius: f64) -> Self {
+        if (start + end + radius).is_nan() {
+            return Self::EVERYTHING;
+        }
+        let (lowest, highest) = (start.min(end), start.max(end));
         let lo = (lowest - radius)
             .min(Vec3::splat(FAR))
             .as_vec3()
@@ -247,6 +253,9 @@ mod tests {
             b.iter().fold(Bounds::EMPTY, |a, &c| a.union(c))
         );
         assert!(!Bounds::EMPTY.overlaps(&b[0]));
+        assert!(Bounds::around(Vec3::new(0.0, f64::NAN, 0.0), 1.0).overlaps(&b[3]));
+        assert!(Bounds::around(Vec3::ZERO, f64::NAN).overlaps(&b[3]));
+        assert!(Bounds::swept(Vec3::NEG_INFINITY, Vec3::INFINITY, 0.0).overlaps(&b[3]));
         assert_eq!(Bounds4::EMPTY.overlaps(&Splat::new(&q)), 0);
         let d = four.squared_distances(Vec3::new(0.0, 0.0, 4.0));
         assert!((d[3] - 4.5 * 4.5).abs() < 1e-5 && (d[2] - 1.0).abs() < 1e-5);

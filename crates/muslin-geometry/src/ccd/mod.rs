@@ -3,6 +3,31 @@
 //! Vertices move on straight lines during the step, from `x0` at time 0 to `x1` at time 1. [`vertex_face`] and [`edge_edge`]
 //! are conservative: they never miss a contact and never report it later than it happens. The price is an occasional alarm
 //! for features that pass within about two separations without touching. [`inclusion`] is the slow, independent twin.
+//!
+//! A whole step, from hierarchy to times of impact:
+//!
+//! ```
+//! use muslin_geometry::bvh::{Bvh, CandidatePairs};
+//! use muslin_geometry::ccd::{CcdParams, vertex_face_times};
+//! use muslin_linalg::Vec3;
+//! // A vertex of one triangle falls through another.
+//! let high = [[0.3, 0.3, 1.0], [0.4, 0.3, 2.0], [0.3, 0.4, 2.0]].map(Vec3::from_array);
+//! let x0: Vec<Vec3> = [Vec3::ZERO, Vec3::X, Vec3::Y].into_iter().chain(high).collect();
+//! let x1: Vec<Vec3> = x0.iter().map(|x| Vec3::new(x.x, x.y, -x.z)).collect();
+//! let faces = [[0, 1, 2], [3, 4, 5]];
+//! let params = CcdParams::default();
+//!
+//! let mut bvh = Bvh::new(&x0, &faces, &[])?;
+//! bvh.refit_swept(&x0, &x1, params.broad_phase_margin())?;
+//! let mut pairs = CandidatePairs::default();
+//! bvh.self_pairs(&mut pairs);
+//! let mut times = Vec::new();
+//! vertex_face_times(&x0, &x1, &faces, &pairs.vertex_face, &params, &mut times)?;
+//!
+//! let first = times.iter().copied().fold(f64::INFINITY, f64::min);
+//! assert!(first <= 0.5 && first > 0.4999);
+//! # Ok::<(), muslin_geometry::InputError>(())
+//! ```
 
 mod additive;
 mod batch;

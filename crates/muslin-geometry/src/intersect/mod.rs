@@ -10,6 +10,20 @@
 //!   beyond and are never reported. Vertices that merely coincide in space are not shared: weld them first.
 //! * Coordinates may be up to [`MAX_COORDINATE`] in magnitude; magnitudes below [`MIN_COORDINATE`] are read as zero. Within
 //!   that range the arithmetic can neither overflow nor underflow. Anything else is an error, never a guess.
+//!
+//! ```
+//! use muslin_geometry::intersect::{self_intersections, triangles_intersect};
+//! use muslin_linalg::Vec3;
+//! let flat = [Vec3::ZERO, Vec3::X, Vec3::Y];
+//! // Touching in a single point counts; missing it by the last bit does not.
+//! let standing = |z: f64| [Vec3::new(0.25, 0.25, z), Vec3::new(0.0, 0.5, 1.0), Vec3::new(0.5, 0.0, 1.0)];
+//! assert!(triangles_intersect(flat, standing(0.0))?);
+//! assert!(!triangles_intersect(flat, standing(1e-30))?);
+//! // Faces that share a side intersect when they are folded onto each other.
+//! let x = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::new(0.1, 0.1, 0.0)];
+//! assert_eq!(self_intersections(&x, &[[0, 1, 2], [1, 0, 3]])?, [[0, 1]]);
+//! # Ok::<(), muslin_geometry::InputError>(())
+//! ```
 
 mod judge;
 mod predicates;
