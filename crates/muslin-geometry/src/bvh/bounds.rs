@@ -39,6 +39,12 @@ impl Bounds {
         if (start + end + radius).is_nan() {
             return Self::EVERYTHING;
         }
+        Self::swept_numbers(start, end, radius)
+    }
+
+    /// The same for callers that look for NaN themselves: the branch costs the refit loop its vector instructions.
+    #[inline]
+    pub(super) fn swept_numbers(start: Vec3, end: Vec3, radius: f64) -> Self {
         let (lowest, highest) = (start.min(end), start.max(end));
         let lo = (lowest - radius)
             .min(Vec3::splat(FAR))

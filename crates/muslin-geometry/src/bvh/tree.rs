@@ -134,7 +134,7 @@ impl Bvh {
                 let mut finite = true;
                 for ((b, &x0), &x1) in boxes.iter_mut().zip(start).zip(end) {
                     finite &= x0.is_finite() & x1.is_finite();
-                    *b = Bounds::swept(x0, x1, radius);
+                    *b = Bounds::swept_numbers(x0, x1, radius);
                 }
                 if finite {
                     return None;
