@@ -32,6 +32,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
                 folder.display()
             )));
         }
+        if RunFolder::existing(&folder) == Existing::Finished && !options.quiet {
+            eprintln!("replacing the finished run in {}", folder.display());
+        }
         RunFolder::create(&folder, &simulation)?
     };
     let bar = progress_bar(&simulation, options.quiet);

@@ -32,7 +32,7 @@ pub struct Formula(FlatEx<f64>);
 impl Formula {
     /// Reads a formula; the message says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let expression: FlatEx<f64> = exmex::parse(text).map_err(|e| e.to_string())?;
+        let expression: FlatEx<f64> = exmex::parse(&plain(text)).map_err(|e| e.to_string())?;
         match expression.var_names().iter().find(|v| *v != "t") {
             Some(unknown) => Err(format!(
                 "`{unknown}` is not known; the only variable is `t`, the time in s"
@@ -48,6 +48,42 @@ impl Formula {
             .eval(&arguments[..self.0.var_names().len()])
             .unwrap_or(f64::NAN)
     }
+}
+
+/// The parser knows neither powers of ten nor `pi` in small letters; people write both.
+fn plain(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::new();
+    let mut i = 0;
+    while i < chars.len() {
+        let start = i;
+        if chars[i].is_ascii_digit() || chars[i] == '.' {
+            while i < chars.len() && (chars[i].is_ascii_digit() || chars[i] == '.') {
+                i += 1;
+            }
+            let sign = usize::from(chars.get(i + 1).is_some_and(|c| matches!(c, '+' | '-')));
+            let power = chars.get(i).is_some_and(|c| matches!(c, 'e' | 'E'))
+                && chars.get(i + 1 + sign).is_some_and(char::is_ascii_digit);
+            if power {
+                i += 1 + sign;
+                while i < chars.len() && chars[i].is_ascii_digit() {
+                    i += 1;
+                }
+            }
+            let number: String = chars[start..i].iter().collect();
+            out.push_str(&number.parse::<f64>().map_or(number, |v| v.to_string()));
+        } else if chars[i].is_alphabetic() || chars[i] == '_' {
+            while i < chars.len() && (chars[i].is_alphanumeric() || chars[i] == '_') {
+                i += 1;
+            }
+            let word: String = chars[start..i].iter().collect();
+            out.push_str(if word == "pi" { "PI" } else { &word });
+        } else {
+            out.push(chars[i]);
+            i += 1;
+        }
+    }
+    out
 }
 
 /// Cubic through the keys with the slope of their neighbours, at rest at both ends. The velocity is continuous.
@@ -178,6 +214,9 @@ mod tests {
     #[test]
     fn formulas() {
         assert!((Formula::parse("0.1 * sin(2 * PI * t)").unwrap().at(0.25) - 0.1).abs() < 1e-12);
+        assert!(
+            (Formula::parse("1e-1*sin(2*pi*t) + 2.5E2").unwrap().at(0.25) - 250.1).abs() < 1e-12
+        );
         assert_eq!(Formula::parse("3").unwrap().at(7.0), 3.0);
         assert!(Formula::parse("x + 1").unwrap_err().contains("`x`"));
         assert!(Formula::parse("sin(").is_err());

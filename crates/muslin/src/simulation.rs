@@ -28,6 +28,16 @@ pub fn steps_per_frame(scene: &SceneFile) -> usize {
     ((wanted - 1e-9 * wanted).ceil() as usize).max(1)
 }
 
+const MOST_THREADS: usize = 1024;
+
+fn absolute(folder: &std::path::Path, file: &str) -> String {
+    let path = folder.join(file);
+    std::path::absolute(&path)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
 impl Simulation {
     /// Builds the world of a scene. `threads` 0 means as many as there are cores.
     pub fn new(
@@ -35,7 +45,13 @@ impl Simulation {
         overrides: &[Override],
         threads: usize,
     ) -> Result<Self, SceneError> {
-        let scene = source.load(overrides)?;
+        let mut scene = source.load(overrides)?;
+        if threads > MOST_THREADS {
+            return Err(SceneError::new(
+                format!("{threads} threads are more than any machine has use for"),
+                format!("ask for at most {MOST_THREADS}, or leave it out for all cores"),
+            ));
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
@@ -48,6 +64,17 @@ impl Simulation {
         let world = pool
             .install(|| World::build(&scene, &source.folder))
             .map_err(|e| source.locate(e, overrides))?;
+        // The recorded scene stands in another folder; files it names must still be found from there.
+        for cloth in scene.cloth.values_mut() {
+            if let Some(mesh) = &mut cloth.mesh {
+                *mesh = absolute(&source.folder, mesh);
+            }
+            if cloth.fabric.to_lowercase().ends_with(".toml")
+                && !scene.fabric.contains_key(&cloth.fabric)
+            {
+                cloth.fabric = absolute(&source.folder, &cloth.fabric);
+            }
+        }
         let measures = MeasureSet::new(&scene, &world);
         let steps_per_frame = steps_per_frame(&scene);
         let stepper: Box<dyn Stepper> = match scene.solver.method {

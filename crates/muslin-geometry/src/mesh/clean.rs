@@ -50,7 +50,7 @@ pub enum MeshError {
         /// The two faces.
         faces: [usize; 2],
     },
-    /// A triangle has no area in material space, or lies there mirrored.
+    /// A triangle has no area in material space.
     #[error(
         "face {face} has no area in texture space (its corners are in a line there), so it has no rest shape"
     )]

@@ -19,9 +19,23 @@ pub enum Diagonals {
 }
 
 /// A shape that cannot be made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct ShapeError(pub String);
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {remedy}")]
+pub struct ShapeError {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl ShapeError {
+    fn new(problem: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            problem: problem.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
 
 /// Meshes beyond this many vertices are surely a typing mistake.
 const MOST_VERTICES: f64 = 2e7;
@@ -29,15 +43,17 @@ const MOST_VERTICES: f64 = 2e7;
 fn check(sizes: &[(&str, f64)], vertices: f64) -> Result<(), ShapeError> {
     for (name, value) in sizes {
         if !(*value > 0.0 && value.is_finite()) {
-            return Err(ShapeError(format!(
-                "{name} must be a positive number, not {value}"
-            )));
+            return Err(ShapeError::new(
+                format!("{name} must be a positive number, not {value}"),
+                "give sizes in metres and whole counts, larger than 0",
+            ));
         }
     }
     if vertices > MOST_VERTICES {
-        return Err(ShapeError(format!(
-            "the shape would have {vertices:.1e} vertices; use larger triangles"
-        )));
+        return Err(ShapeError::new(
+            format!("the shape would have {vertices:.1e} vertices"),
+            "use larger triangles",
+        ));
     }
     Ok(())
 }
@@ -178,7 +194,8 @@ fn triangulate(mut points: Vec<Vec2>) -> Result<SurfaceMesh, ShapeError> {
     points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
     let sites = points.iter().map(|p| Point2::new(p.x, p.y)).collect();
     let triangulation: DelaunayTriangulation<Point2<f64>> =
-        DelaunayTriangulation::bulk_load_stable(sites).map_err(|e| ShapeError(e.to_string()))?;
+        DelaunayTriangulation::bulk_load_stable(sites)
+            .map_err(|e| ShapeError::new(e.to_string(), "change the edge length a little"))?;
     let mut faces: Vec<[u32; 3]> = triangulation
         .inner_faces()
         .map(|f| f.vertices().map(|v| v.fix().index() as u32))
@@ -190,8 +207,9 @@ fn triangulate(mut points: Vec<Vec2>) -> Result<SurfaceMesh, ShapeError> {
         .collect();
     faces.sort_unstable();
     if faces.is_empty() {
-        return Err(ShapeError(
-            "the edge length is too large for this shape".into(),
+        return Err(ShapeError::new(
+            "the edge length is too large for this shape",
+            "use a smaller `edge`",
         ));
     }
     Ok(flat(&points, faces))
@@ -209,8 +227,9 @@ pub fn tube(radius: f64, length: f64, cells: [usize; 2]) -> Result<SurfaceMesh, 
         around as f64 * (along as f64 + 1.0),
     )?;
     if around < 3 {
-        return Err(ShapeError(
-            "a tube needs at least 3 cells round its axis".into(),
+        return Err(ShapeError::new(
+            "the tube has too few cells round its axis",
+            "give at least 3",
         ));
     }
     let angle = |i: usize| TAU * i as f64 / around as f64;

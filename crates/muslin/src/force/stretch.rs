@@ -92,7 +92,7 @@ fn multiply(m: &[[f64; 3]; 3], e: &Strain) -> Strain {
 /// The sampled coefficients, kept definite, plus hardening.
 fn tangent_moduli(sample: &StretchSample) -> [[f64; 3]; 3] {
     let [c11, c12, c22, c33] = sample.coefficients;
-    // Two entries of the published tables have c12² > c11 c22; a tangent must not follow them there.
+    // The published tables have entries with c12² > c11 c22; a tangent must not follow them there.
     let bound = 0.999 * (c11 * c22).sqrt();
     let c12 = c12.clamp(-bound, bound);
     let mut d = [[c11, c12, 0.0], [c12, c22, 0.0], [0.0, 0.0, c33]];

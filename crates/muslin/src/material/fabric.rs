@@ -129,7 +129,7 @@ pub struct Bend {
 pub enum BendElement {
     /// Angle at each edge: fast, what measured tables were fitted with; depends on the mesh.
     Hinge,
-    /// Curvature of each triangle from its neighbourhood: does not depend on the mesh; about three times the cost.
+    /// Curvature of each triangle from its neighbourhood: does not depend on the mesh; couples more vertices and costs more.
     Curvature,
 }
 

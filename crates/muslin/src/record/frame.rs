@@ -35,15 +35,16 @@ pub(super) fn path(folder: &Path, number: usize) -> PathBuf {
     folder.join("frames").join(format!("{number:06}.npz"))
 }
 
-/// Writes the world as a frame, with connectivity if asked for.
+/// Writes the world as a frame. Connectivity goes into frame `faces_frame`; the others only name it.
 pub(super) fn write(
     folder: &Path,
     number: usize,
     world: &World,
-    with_faces: bool,
+    faces_frame: usize,
 ) -> Result<(), RecordError> {
     let mut file = ArrayWriter::create(&path(folder, number))?;
     file.array("time", &[1], &[world.time])?;
+    file.array("faces_frame", &[1], &[faces_frame as i32])?;
     for body in &world.bodies {
         let n = body.vertices.len();
         let x: &[f64] = bytemuck::cast_slice(&world.state.x[body.vertices.clone()]);
@@ -53,7 +54,7 @@ pub(super) fn write(
             .flat_map(|v| v.as_vec3().to_array())
             .collect();
         file.array(&format!("{}/v", body.name), &[n, 3], &v)?;
-        if with_faces {
+        if number == faces_frame {
             let faces: &[i32] = bytemuck::cast_slice(&body.topology.faces);
             file.array(
                 &format!("{}/faces", body.name),
@@ -121,20 +122,15 @@ impl FrameReader {
         let time = *time
             .first()
             .ok_or_else(|| RecordError::damaged(&place, "no time"))?;
+        let (_, holder) = file.array::<i32>("faces_frame")?;
+        let holder = holder.first().and_then(|n| usize::try_from(*n).ok());
+        let holder = holder.ok_or_else(|| RecordError::damaged(&place, "no connectivity"))?;
+        let mut with_faces = ArrayFile::open(&path(&self.folder, holder))?;
         let mut bodies = Vec::new();
         for name in &self.names {
             let (_, x) = file.array::<f64>(&format!("{name}/x"))?;
             let (_, v) = file.array::<f32>(&format!("{name}/v"))?;
-            let key = format!("{name}/faces.npy");
-            let mut holder = number;
-            while holder > 0
-                && !ArrayFile::open(&path(&self.folder, holder))?
-                    .names()
-                    .any(|n| n == key)
-            {
-                holder -= 1;
-            }
-            let mut with_faces = ArrayFile::open(&path(&self.folder, holder))?;
+
             let (_, faces) = with_faces.array::<i32>(&format!("{name}/faces"))?;
             let (_, material) = with_faces.array::<f32>(&format!("{name}/material"))?;
             bodies.push(FrameBody {

@@ -17,6 +17,8 @@ pub struct RunFolder {
     steps: BufWriter<fs::File>,
     steps_length: u64,
     recorded_revision: Option<u64>,
+    /// Frame that holds the connectivity now in force.
+    faces_frame: usize,
     frames: usize,
     wall_before: f64,
     begun: Instant,
@@ -41,6 +43,7 @@ struct Progress {
     version: String,
     step: usize,
     frames: usize,
+    faces_frame: usize,
     steps_length: u64,
     wall_seconds: f64,
 }
@@ -107,6 +110,7 @@ impl RunFolder {
             steps: BufWriter::new(file),
             steps_length: 0,
             recorded_revision: None,
+            faces_frame: 0,
             frames: 0,
             wall_before: 0.0,
             begun: Instant::now(),
@@ -139,6 +143,14 @@ impl RunFolder {
         let mut file = ArrayFile::open(&place)?;
         let progress: Progress = serde_json::from_str(&file.text("progress.json")?)
             .map_err(|e| RecordError::damaged(&place, e))?;
+        if progress.frames > simulation.scene.output.frames + 1 {
+            return Err(RecordError::Refused(format!(
+                "{} has {} frames already, more than the {} asked for; ask for more with --frames",
+                folder.display(),
+                progress.frames - 1,
+                simulation.scene.output.frames
+            )));
+        }
         let (_, x) = file.array::<f64>("x")?;
         let (_, v) = file.array::<f64>("v")?;
         let state = &mut simulation.world.state;
@@ -165,7 +177,8 @@ impl RunFolder {
             folder: folder.to_path_buf(),
             steps: BufWriter::new(file),
             steps_length: progress.steps_length,
-            recorded_revision: Some(simulation.world.revision),
+            recorded_revision: Some(simulation.world.topology_revision),
+            faces_frame: progress.faces_frame,
             frames: progress.frames,
             wall_before: progress.wall_seconds,
             begun: Instant::now(),
@@ -193,14 +206,17 @@ impl RunFolder {
     }
 
     fn frame(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
-        let revision = simulation.world.revision;
+        let revision = simulation.world.topology_revision;
+        if self.recorded_revision != Some(revision) {
+            self.faces_frame = self.frames;
+            self.recorded_revision = Some(revision);
+        }
         frame::write(
             &self.folder,
             self.frames,
             &simulation.world,
-            self.recorded_revision != Some(revision),
+            self.faces_frame,
         )?;
-        self.recorded_revision = Some(revision);
         self.frames += 1;
         Ok(())
     }
@@ -213,6 +229,7 @@ impl RunFolder {
             version: env!("CARGO_PKG_VERSION").into(),
             step: simulation.steps(),
             frames: self.frames,
+            faces_frame: self.faces_frame,
             steps_length: self.steps_length,
             wall_seconds: self.wall_seconds(),
         };

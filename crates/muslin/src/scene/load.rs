@@ -1,7 +1,6 @@
 //! From a name or path to a checked scene, with `--set` changes on the way.
 
 use super::{SceneError, SceneFile, shipped_scene, shipped_scenes, validate};
-use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
@@ -15,6 +14,15 @@ pub struct Override {
 }
 
 impl Override {
+    /// Where the user gave it.
+    fn origin(&self) -> String {
+        match self.path.as_str() {
+            "solver.method" => "--method or --set solver.method".into(),
+            "output.frames" => "--frames or --set output.frames".into(),
+            path => format!("--set {path}"),
+        }
+    }
+
     /// Reads `path=value`.
     pub fn parse(text: &str) -> Result<Self, SceneError> {
         let Some((path, value)) = text.split_once('=') else {
@@ -50,6 +58,12 @@ impl SceneSource {
     /// Finds a scene by path, or by the name of one that comes with Muslin.
     pub fn find(name_or_path: &str) -> Result<Self, SceneError> {
         let path = Path::new(name_or_path);
+        if path.is_dir() {
+            return Err(SceneError::new(
+                format!("{name_or_path} is a folder, not a scene"),
+                "give a scene file; the scene of a recorded run is in its folder as scene.toml",
+            ));
+        }
         if path.is_file() {
             let text = std::fs::read_to_string(path).map_err(|e| {
                 let mut error = SceneError::new(
@@ -101,34 +115,35 @@ impl SceneSource {
 
     /// Reads and checks the scene.
     pub fn load(&self, overrides: &[Override]) -> Result<SceneFile, SceneError> {
-        self.read(overrides).map_err(|e| self.locate(e, overrides))
+        self.read(overrides)
+            .map_err(|e| self.locate(e, &self.by_number(overrides)))
+    }
+
+    /// Overrides with list items named by number, as errors name them.
+    fn by_number(&self, overrides: &[Override]) -> Vec<Override> {
+        let table: toml::Table = self.text.parse().unwrap_or_default();
+        let number = |o: &Override| {
+            let mut parts: Vec<String> = o.path.split('.').map(str::to_owned).collect();
+            if let [first, second, ..] = &mut parts[..]
+                && let Some(toml::Value::Array(items)) = table.get(first.as_str())
+                && let Some(i) = index_of(items, second)
+            {
+                *second = i.to_string();
+            }
+            Override {
+                path: parts.join("."),
+                value: o.value.clone(),
+            }
+        };
+        overrides.iter().map(number).collect()
     }
 
     fn read(&self, overrides: &[Override]) -> Result<SceneFile, SceneError> {
-        let mut table: toml::Table = self.text.parse().map_err(|e: toml::de::Error| {
-            let mut error = SceneError::new(
-                format!("this is not TOML: {}", e.message()),
-                "mend the marked place; strings need quotes, tables [brackets]",
-            );
-            if let Some(span) = e.span() {
-                error.mark(&self.text, span);
-            }
-            error
-        })?;
+        let mut table = parse(&self.text)?;
         for change in overrides {
             apply(&mut table, change)?;
         }
-        let value = toml::Value::Table(table);
-        finite(&value, "")?;
-        let scene: SceneFile = serde_path_to_error::deserialize(value).map_err(|e| {
-            let path = e.path().to_string();
-            let path = if path == "." {
-                String::new()
-            } else {
-                path.replace(['[', ']'], ".").replace("..", ".")
-            };
-            explain(path.trim_matches('.'), e.inner().message())
-        })?;
+        let scene: SceneFile = deserialize(table)?;
         validate::validate(&scene)?;
         Ok(scene)
     }
@@ -138,14 +153,10 @@ impl SceneSource {
         if error.file.is_some() {
             return error;
         }
-        if let Some(change) = overrides
-            .iter()
-            .find(|o| !o.path.is_empty() && error.key.starts_with(&o.path))
-        {
-            error.remedy = format!(
-                "{} (the value came from --set {})",
-                error.remedy, change.path
-            );
+        let lies_in =
+            |o: &&Override| error.key == o.path || error.key.starts_with(&format!("{}.", o.path));
+        if let Some(change) = overrides.iter().find(lies_in) {
+            error.remedy = format!("{} (the value came from {})", error.remedy, change.origin());
             return error;
         }
         error.file = Some(self.file.clone());
@@ -278,11 +289,12 @@ fn explain(path: &str, message: &str) -> SceneError {
             format!("add `{missing} = …`"),
         );
     }
-    SceneError::at(
-        path,
-        message.to_string(),
-        "give a value of the kind that is expected",
-    )
+    // The deserialiser speaks of Rust's types; users know numbers.
+    let plain = message
+        .replace("expected f64", "expected a number")
+        .replace("expected usize", "expected a whole number, 0 or more")
+        .replace("expected u32", "expected a whole number, 0 or more");
+    SceneError::at(path, plain, "give a value of the kind that is expected")
 }
 
 /// Puts an override into the table, making tables on the way.
@@ -335,25 +347,26 @@ fn apply(table: &mut toml::Table, change: &Override) -> Result<(), SceneError> {
 
 /// A list item by number, or by its `name`.
 fn item<'a>(items: &'a mut [toml::Value], part: &str) -> Option<&'a mut toml::Value> {
-    let index = part.parse::<usize>().ok().or_else(|| {
-        items
-            .iter()
-            .position(|v| v.get("name").and_then(toml::Value::as_str) == Some(part))
-    })?;
+    let index = index_of(items, part)?;
     items.get_mut(index)
+}
+
+fn index_of(items: &[toml::Value], part: &str) -> Option<usize> {
+    let named = |v: &toml::Value| v.get("name").and_then(toml::Value::as_str) == Some(part);
+    part.parse::<usize>()
+        .ok()
+        .or_else(|| items.iter().position(named))
 }
 
 /// Reads a fabric file.
 pub(crate) fn read_fabric(path: &Path) -> Result<crate::material::Fabric, SceneError> {
-    let in_file = |mut e: SceneError| {
-        e.file = Some(path.to_path_buf());
-        e
-    };
     let text = std::fs::read_to_string(path).map_err(|e| {
-        in_file(SceneError::new(
+        let mut error = SceneError::new(
             format!("the fabric file cannot be read: {e}"),
             "check the name and the folder",
-        ))
+        );
+        error.file = Some(path.to_path_buf());
+        error
     })?;
     let source = SceneSource {
         name: String::new(),
@@ -361,22 +374,40 @@ pub(crate) fn read_fabric(path: &Path) -> Result<crate::material::Fabric, SceneE
         folder: PathBuf::new(),
         text,
     };
-    let table: toml::Table = source.text.parse().map_err(|e: toml::de::Error| {
+    let fabric: Result<crate::material::Fabric, SceneError> =
+        parse(&source.text).and_then(deserialize);
+    let checked = fabric.and_then(|fabric| match fabric.check() {
+        Ok(()) => Ok(fabric),
+        Err(f) => Err(SceneError::at(f.key, f.problem, f.remedy)),
+    });
+    checked.map_err(|e| source.locate(e, &[]))
+}
+
+/// Reads TOML; a mistake is marked.
+fn parse(text: &str) -> Result<toml::Table, SceneError> {
+    text.parse().map_err(|e: toml::de::Error| {
         let mut error = SceneError::new(
             format!("this is not TOML: {}", e.message()),
-            "mend the marked place",
+            "mend the marked place; strings need quotes, tables [brackets]",
         );
         if let Some(span) = e.span() {
-            error.mark(&source.text, span);
+            error.mark(text, span);
         }
-        in_file(error)
-    })?;
+        error
+    })
+}
+
+/// Turns a table into a value; a mistake names its key.
+fn deserialize<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T, SceneError> {
     let value = toml::Value::Table(table);
-    finite(&value, "").map_err(|e| source.locate(e, &[]))?;
-    let fabric = crate::material::Fabric::deserialize(value)
-        .map_err(|e| source.locate(explain("", e.message()), &[]))?;
-    fabric
-        .check()
-        .map_err(|f| source.locate(SceneError::at(f.key, f.problem, f.remedy), &[]))?;
-    Ok(fabric)
+    finite(&value, "")?;
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let path = if path == "." {
+            String::new()
+        } else {
+            path.replace(['[', ']'], ".").replace("..", ".")
+        };
+        explain(path.trim_matches('.'), e.inner().message())
+    })
 }

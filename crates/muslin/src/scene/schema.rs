@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A point, direction or velocity: x, y, z. Up is z by default (gravity decides).
+/// A point, direction or velocity: x, y, z. Gravity decides what is down; pictures take z as up.
 pub type Triple = [f64; 3];
 
 /// A Muslin scene. All units are SI: metres, kilograms, seconds; angles in degrees where the key says so.
@@ -500,7 +500,7 @@ pub enum MeasureKind {
     LargestCompression,
     /// Distance between the vertices nearest to two `points`, m.
     Distance,
-    /// That distance over its rest value (along the cloth, for vertices on one straight line of a flat piece).
+    /// That distance over its initial value.
     Elongation,
     /// Position along `direction` of the vertex nearest to a point, m.
     Position,

@@ -36,7 +36,13 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
         "iterations",
     )?;
     let steps = (1.0 / (scene.output.frame_rate * scene.solver.time_step)).ceil();
-    range("solver.time_step", steps, 1.0, 1e6, "steps a frame")?;
+    if steps > 1e6 {
+        return Err(SceneError::at(
+            "solver.time_step",
+            format!("a frame would take {steps:.1e} steps"),
+            "use a longer time step or a higher frame rate",
+        ));
+    }
     vector("gravity", &scene.gravity, 1e4, "m/s²")?;
     if let Some(wind) = &scene.wind {
         vector("wind.velocity", &wind.velocity, 1e3, "m/s")?;

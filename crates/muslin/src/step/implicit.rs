@@ -198,9 +198,14 @@ impl Implicit {
             }
             length *= 0.5;
         }
-        (self.trial_x, self.trial_v) = (x, v);
-        self.x = trial_x;
-        self.v = trial_v;
+        // Without a fall there is nothing to gain by moving.
+        let [kept, spare] = if fell {
+            [(trial_x, trial_v), (x, v)]
+        } else {
+            [(x, v), (trial_x, trial_v)]
+        };
+        (self.x, self.v) = kept;
+        (self.trial_x, self.trial_v) = spare;
         fell
     }
 }

@@ -29,7 +29,7 @@ pub struct StepReport {
     pub iterations: usize,
     /// Largest imbalance left, m/s.
     pub residual: f64,
-    /// Whether the residual is within the tolerance.
+    /// Whether the residual is within the tolerance; with one linearisation a step, that of the linear system.
     pub converged: bool,
     /// Crossing pairs of triangles at the end; none if nobody looked.
     pub intersections: Option<usize>,

@@ -29,6 +29,7 @@ impl World {
             time: 0.0,
             forces: Forces::empty(),
             revision: 0,
+            topology_revision: 0,
             reactions: Vec::new(),
             wants_reactions: scene
                 .measure
@@ -179,12 +180,15 @@ impl World {
     }
 
     fn no_vertex_held_twice(&self, scene: &SceneFile) -> Result<(), SceneError> {
-        let mut holder = std::collections::BTreeMap::new();
+        let mut holder: std::collections::BTreeMap<(u32, usize), &Held> =
+            std::collections::BTreeMap::new();
         for pin in &self.pins {
-            for v in &pin.vertices {
-                if let Some(other) = holder.insert(v, pin)
-                    && (0..3).any(|k| other.axes[k] && pin.axes[k])
-                {
+            let held = pin
+                .vertices
+                .iter()
+                .flat_map(|v| (0..3).filter(|k| pin.axes[*k]).map(|k| (*v, k)));
+            for place in held {
+                if let Some(other) = holder.insert(place, pin) {
                     return Err(SceneError::at(
                         format!("pin.{}", pin.name),
                         format!(
@@ -281,13 +285,7 @@ fn find_fabric(
 
 fn surface(key: &str, cloth: &Cloth, folder: &Path) -> Result<SurfaceMesh, SceneError> {
     let made = |name: &str, mesh: Result<SurfaceMesh, mesh::ShapeError>| {
-        mesh.map_err(|e| {
-            SceneError::at(
-                format!("{key}.{name}"),
-                e.to_string(),
-                "give sizes in metres, larger than 0",
-            )
-        })
+        mesh.map_err(|e| SceneError::at(format!("{key}.{name}"), e.problem, e.remedy))
     };
     if let Some(grid) = &cloth.grid {
         let edge = grid.edge.unwrap_or(1.0);

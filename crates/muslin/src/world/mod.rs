@@ -100,8 +100,10 @@ pub struct World {
     pub time: f64,
     /// Forces that depend on positions.
     pub forces: Forces,
-    /// Grows whenever vertices, faces or the set of held vertices change: whoever caches by them looks here.
+    /// Grows whenever vertices, faces or the set of held vertices change: solvers that cache by them look here.
     pub revision: u64,
+    /// Grows whenever vertices or faces change: recorders look here.
+    pub topology_revision: u64,
     /// Force that holds each vertex on its prescribed path, N; zero for free ones. Filled if `wants_reactions`.
     pub reactions: Vec<Vec3>,
     /// Whether steppers should fill `reactions`.
@@ -112,11 +114,6 @@ impl World {
     /// A body by name.
     pub fn body(&self, name: &str) -> Option<&Body> {
         self.bodies.iter().find(|b| b.name == name)
-    }
-
-    /// Pins that hold at a time.
-    pub fn active_pins(&self, time: f64) -> impl Iterator<Item = &Held> {
-        self.pins.iter().filter(move |p| time <= p.until)
     }
 
     /// Lets go of pins whose time is over. Bending next to a clamp depends on it, so forces are made anew.

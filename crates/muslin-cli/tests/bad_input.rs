@@ -1,0 +1,489 @@
+//! Mistakes a user can make: each gets its own message with place and remedy, exit code 2, and nothing is written.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const GOOD: &str = r#"
+[output]
+frames = 2
+
+[cloth.sheet]
+grid = { size = [1, 1], cells = [4, 4] }
+fabric = "gray-interlock"
+
+[pin.corner]
+cloth = "sheet"
+vertices = [0]
+
+[[measure]]
+name = "speed"
+kind = "speed"
+"#;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("muslin-bad-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs a scene in a folder of its own; returns exit code and error text, and whether anything was written.
+fn run(folder: &Path, scene: &str, extra: &[&str]) -> (Option<i32>, String, bool) {
+    let file = folder.join("scene.toml");
+    std::fs::write(&file, scene).unwrap();
+    let out = folder.join("out");
+    let output = Command::new(env!("CARGO_BIN_EXE_muslin"))
+        .args(["run", "--quiet"])
+        .arg(&file)
+        .arg("--out")
+        .arg(&out)
+        .args(extra)
+        .output()
+        .unwrap();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        out.exists(),
+    )
+}
+
+#[test]
+fn the_good_scene_is_good() {
+    let folder = folder("good");
+    assert_eq!(run(&folder, GOOD, &[]).0, Some(0));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Scenes made bad by replacing one part of the good one: name, part, replacement, words the message must have.
+const REPLACED: &[(&str, &str, &str, &[&str])] = &[
+    (
+        "not toml",
+        "[output]",
+        "[output",
+        &["not TOML", "scene.toml:2"],
+    ),
+    (
+        "unknown key",
+        "frames = 2",
+        "framez = 2",
+        &["`framez`", "did you mean `frames`", "scene.toml:3"],
+    ),
+    (
+        "unknown section",
+        "[output]",
+        "[outputs]",
+        &["`outputs`", "did you mean `output`"],
+    ),
+    (
+        "wrong type",
+        "frames = 2",
+        "frames = \"two\"",
+        &["invalid type", "scene.toml:3"],
+    ),
+    (
+        "negative count",
+        "frames = 2",
+        "frames = -2",
+        &["output.frames", "scene.toml:3"],
+    ),
+    (
+        "frame rate zero",
+        "frames = 2",
+        "frame_rate = 0",
+        &["0 frames a second is out of range", "scene.toml:3"],
+    ),
+    (
+        "absurd step",
+        "[output]",
+        "[solver]\ntime_step = 100\n[output]",
+        &["100 s is out of range"],
+    ),
+    (
+        "step zero",
+        "[output]",
+        "[solver]\ntime_step = 0.0\n[output]",
+        &["solver.time_step"],
+    ),
+    (
+        "unknown method",
+        "[output]",
+        "[solver]\nmethod = \"magic\"\n[output]",
+        &["`magic` is not one of the choices", "implicit"],
+    ),
+    (
+        "infinite gravity",
+        "[output]",
+        "gravity = [0, 0, inf]\n[output]",
+        &["inf is not a usable number", "gravity.2"],
+    ),
+    (
+        "nan size",
+        "size = [1, 1]",
+        "size = [1, nan]",
+        &["NaN is not a usable number"],
+    ),
+    (
+        "two components",
+        "size = [1, 1]",
+        "size = [1]",
+        &["invalid length 1"],
+    ),
+    (
+        "negative size",
+        "size = [1, 1]",
+        "size = [1, -1]",
+        &["size must be a positive number", "cloth.sheet.grid"],
+    ),
+    (
+        "no cells",
+        ", cells = [4, 4]",
+        "",
+        &["fineness of the grid"],
+    ),
+    (
+        "zero cells",
+        "cells = [4, 4]",
+        "cells = [0, 4]",
+        &["cells must be a positive number"],
+    ),
+    (
+        "far too many cells",
+        "cells = [4, 4]",
+        "cells = [99999, 99999]",
+        &["vertices; use larger triangles"],
+    ),
+    (
+        "no shape",
+        "grid = { size = [1, 1], cells = [4, 4] }",
+        "",
+        &["exactly one shape"],
+    ),
+    (
+        "unknown fabric",
+        "gray-interlock",
+        "grey-interlock",
+        &["did you mean `gray-interlock`", "scene.toml:7"],
+    ),
+    (
+        "no such fabric file",
+        "gray-interlock",
+        "mine.toml",
+        &["fabric file cannot be read", "mine.toml"],
+    ),
+    (
+        "missing key",
+        "fabric = \"gray-interlock\"",
+        "",
+        &["`fabric` is missing", "scene.toml:5"],
+    ),
+    (
+        "no cloth",
+        "[cloth.sheet]",
+        "[fabric.sheet]",
+        &["is not a key"],
+    ),
+    (
+        "unknown cloth",
+        "cloth = \"sheet\"",
+        "cloth = \"shet\"",
+        &["no cloth `shet`", "did you mean `sheet`"],
+    ),
+    (
+        "no such vertex",
+        "vertices = [0]",
+        "vertices = [0, 25]",
+        &["no vertex 25", "pin.corner.vertices.1"],
+    ),
+    (
+        "empty region",
+        "vertices = [0]",
+        "sphere = { center = [9, 9, 9], radius = 0.1 }",
+        &["no vertex of cloth `sheet` is there"],
+    ),
+    (
+        "two selections",
+        "vertices = [0]",
+        "vertices = [0]\nnearest = [[0, 0, 0]]",
+        &["not clear which vertices"],
+    ),
+    (
+        "bad formula",
+        "vertices = [0]",
+        "vertices = [0]\npath = { x = \"sin(\" }",
+        &["not a formula", "pin.corner.path.x"],
+    ),
+    (
+        "unknown variable",
+        "vertices = [0]",
+        "vertices = [0]\npath = { x = \"2*s\" }",
+        &["`s` is not known"],
+    ),
+    (
+        "keyframes backwards",
+        "vertices = [0]",
+        "vertices = [0]\nkeyframes = [{ time = 1 }, { time = 0.5 }]",
+        &["not after the one before"],
+    ),
+    (
+        "no keyframes",
+        "vertices = [0]",
+        "vertices = [0]\nkeyframes = []",
+        &["list of keyframes is empty"],
+    ),
+    (
+        "zero axis",
+        "vertices = [0]",
+        "vertices = [0]\nkeyframes = [{ time = 0, rotate = { axis = [0, 0, 0], degrees = 9 } }]",
+        &["direction of length zero"],
+    ),
+    (
+        "held twice",
+        "[pin.corner]",
+        "[pin.other]\ncloth = \"sheet\"\nvertices = [0]\n[pin.corner]",
+        &["hold the same vertex"],
+    ),
+    (
+        "unknown measure",
+        "kind = \"speed\"",
+        "kind = \"beauty\"",
+        &["`beauty` is not one of the choices"],
+    ),
+    (
+        "measure without direction",
+        "kind = \"speed\"",
+        "kind = \"displacement\"",
+        &["needs a direction"],
+    ),
+    (
+        "expectation without tolerance",
+        "kind = \"speed\"",
+        "kind = \"speed\"\nexpect = { value = 1 }",
+        &["tolerance is not clear"],
+    ),
+    (
+        "two measures of one name",
+        "[[measure]]",
+        "[[measure]]\nname = \"speed\"\nkind = \"speed\"\n[[measure]]",
+        &["two measures are called `speed`"],
+    ),
+    (
+        "reaction of nothing",
+        "kind = \"speed\"",
+        "kind = \"reaction\"\ndirection = [0, 0, 1]",
+        &["no pin of that name"],
+    ),
+    (
+        "density zero",
+        "[output]",
+        "[fabric.x]\ndensity = 0\nstretch.isotropic = { modulus = 10 }\n[output]",
+        &["0 kg/m² is not believable", "fabric.x.density"],
+    ),
+    (
+        "two stretch models",
+        "[output]",
+        "[fabric.x]\ndensity = 1\nstretch.isotropic = { modulus = 10 }\nstretch.springs = { modulus = 1 }\n[output]",
+        &["exactly one stretch model"],
+    ),
+    (
+        "unstable coupling",
+        "[output]",
+        "[fabric.x]\ndensity = 1\nstretch.orthotropic = { warp = 1, weft = 1, coupling = 2, shear = 1 }\n[output]",
+        &["makes the sheet unstable"],
+    ),
+    (
+        "camera in itself",
+        "[output]",
+        "[camera]\nfrom = [0, 0, 0]\nto = [0, 0, 0]\n[output]",
+        &["looks at the place where it stands"],
+    ),
+];
+
+#[test]
+fn bad_scenes_are_refused_each_with_its_own_message() {
+    let folder = folder("scenes");
+    let mut messages = BTreeSet::new();
+    for (name, part, replacement, words) in REPLACED {
+        assert!(
+            GOOD.contains(part),
+            "{name}: the good scene has no `{part}`"
+        );
+        let (code, message, written) = run(&folder, &GOOD.replacen(part, replacement, 1), &[]);
+        assert_eq!(code, Some(2), "{name}: {message}");
+        assert!(!message.contains("panicked"), "{name}: {message}");
+        assert!(!written, "{name}: something was written");
+        assert!(
+            message.contains("remedy:"),
+            "{name} has no remedy: {message}"
+        );
+        for word in *words {
+            assert!(
+                message.contains(word),
+                "{name}: `{word}` is not in: {message}"
+            );
+        }
+        assert!(
+            messages.insert(message.clone()),
+            "{name}: the same message as another: {message}"
+        );
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+    println!("{} different messages", messages.len());
+}
+
+/// Bad mesh files: file name, contents, words.
+const MESHES: &[(&str, &str, &[&str])] = &[
+    ("missing.obj", "", &["mesh file cannot be read"]),
+    ("strange.stl", "x", &["`.stl` is not a mesh format"]),
+    ("empty.obj", "# nothing\n", &["no triangles"]),
+    (
+        "word.obj",
+        "v 0 0 zero\n",
+        &["`zero` is not a number", "word.obj:1"],
+    ),
+    (
+        "short.obj",
+        "v 0 0\n",
+        &["3 numbers are needed", "short.obj:1"],
+    ),
+    (
+        "index.obj",
+        "v 0 0 0\nv 1 0 0\nf 1 2 3\n",
+        &["vertex 3 does not exist", "index.obj:3"],
+    ),
+    (
+        "nan.obj",
+        "v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+        &["vertex 0 has a coordinate"],
+    ),
+    (
+        "huge.obj",
+        "v 0 0 1e300\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+        &["vertex 0 has a coordinate"],
+    ),
+    (
+        "flat.obj",
+        "v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n",
+        &["no triangles with an area"],
+    ),
+    (
+        "book.obj",
+        "v 0 0 0\nv 0 1 0\nv 1 0 0\nv -1 0 0\nv 0 0 1\nf 1 2 3\nf 2 1 4\nf 1 2 5\n",
+        &["3 faces share the edge"],
+    ),
+    (
+        "bowtie.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv -1 0 0\nv 0 -1 0\nf 1 2 3\nf 1 4 5\n",
+        &["touch in a single point"],
+    ),
+    (
+        "moebius.obj",
+        "v 1 0 0\nv .3 .9 1\nv -.8 .6 0\nv -.8 -.6 1\nv .3 -.9 0\nf 1 2 3\nf 2 3 4\nf 3 4 5\nf 4 5 1\nf 5 1 2\n",
+        &["one-sided"],
+    ),
+    (
+        "texture.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 2 0\nf 1/1 2/2 3/3\n",
+        &["no area in texture space"],
+    ),
+    (
+        "broken.ply",
+        "ply\nformat ascii 1.0\nelement vertex 1\n",
+        &["PLY"],
+    ),
+    (
+        "noface.ply",
+        "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 0\n",
+        &["no faces"],
+    ),
+    (
+        "negative.ply",
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n\
+         property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 -2\n",
+        &["only 3 vertices"],
+    ),
+];
+
+#[test]
+fn bad_meshes_are_refused_each_with_its_own_message() {
+    let folder = folder("meshes");
+    for (name, contents, words) in MESHES {
+        if !contents.is_empty() {
+            std::fs::write(folder.join(name), contents).unwrap();
+        }
+        let scene = GOOD
+            .replacen(
+                "grid = { size = [1, 1], cells = [4, 4] }",
+                &format!("mesh = \"{name}\""),
+                1,
+            )
+            .replacen("[pin.corner]\ncloth = \"sheet\"\nvertices = [0]", "", 1);
+        let (code, message, written) = run(&folder, &scene, &[]);
+        assert_eq!(code, Some(2), "{name}: {message}");
+        assert!(
+            !message.contains("panicked") && !written,
+            "{name}: {message}"
+        );
+        for word in *words {
+            assert!(
+                message.contains(word),
+                "{name}: `{word}` is not in: {message}"
+            );
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn bad_command_lines_are_refused() {
+    let folder = folder("commands");
+    for (extra, words) in [
+        (&["--set", "solver.time_step"][..], "has no `=`"),
+        (&["--set", "solver.tmie_step=1"], "`tmie_step`"),
+        (&["--set", "output.frames.x=1"], "does not fit the scene"),
+        (&["--set", "measure.7.name=1"], "no such list item"),
+        (&["--set", "cloth.sheet.fabric=silk"], "came from --set"),
+        (&["--method", "fast"], "`fast` is not one of the choices"),
+        (&["--resume"], "no run to resume"),
+        (&["--frames", "many"], "invalid value"),
+        (&["--bogus"], "unexpected argument"),
+    ] {
+        let (code, message, written) = run(&folder, GOOD, extra);
+        assert_eq!(code, Some(2), "{extra:?}: {message}");
+        assert!(message.contains(words) && !written, "{extra:?}: {message}");
+    }
+    let muslin = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_muslin"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (code, message) = muslin(&["run", "hanging_cloht"]);
+    assert!(
+        code == Some(2) && message.contains("did you mean `hanging_cloth`"),
+        "{message}"
+    );
+    let place = folder.display().to_string();
+    let (code, message) = muslin(&["render", &place, "--out", "x.png"]);
+    assert!(
+        code == Some(2) && message.contains("not a run folder"),
+        "{message}"
+    );
+    let (code, message) = muslin(&["render", &place, "--out", "x.jpg"]);
+    assert!(code == Some(2) && message.contains(".png"), "{message}");
+    // A folder with other people's files is never written to.
+    std::fs::write(folder.join("thesis.txt"), "years of work").unwrap();
+    let (code, message) = muslin(&["run", "free_fall", "--out", &place]);
+    assert!(
+        code == Some(2) && message.contains("holds other files"),
+        "{message}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.join("thesis.txt")).unwrap(),
+        "years of work"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
