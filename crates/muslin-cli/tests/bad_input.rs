@@ -150,7 +150,7 @@ const REPLACED: &[(&str, &str, &str, &[&str])] = &[
         "far too many cells",
         "cells = [4, 4]",
         "cells = [99999, 99999]",
-        &["vertices; use larger triangles"],
+        &["the shape would have", "use larger triangles"],
     ),
     (
         "no shape",
