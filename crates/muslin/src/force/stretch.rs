@@ -20,35 +20,33 @@ pub struct StretchTriangle {
     vertices: [u32; 3],
     law: Arc<StretchLaw>,
     rest_inverse: Mat2,
-    area: f64,
-    /// Stress per strain, symmetric and semi-definite, N/m.
-    moduli: [[f64; 3]; 3],
+    /// Stress per strain over the step, viscous part included, N/m: symmetric and semi-definite.
+    moduli: Moduli,
     stress_at_start: Strain,
     strain_at_start: Strain,
-    /// Damping time over step length.
-    viscosity: f64,
 }
+
+/// A symmetric 3x3 matrix: 00, 01, 02, 11, 12, 22.
+type Moduli = [f64; 6];
 
 impl StretchTriangle {
     /// `material`: rest positions of the corners in warp and weft coordinates, m.
     pub fn new(vertices: [u32; 3], material: [Vec2; 3], law: Arc<StretchLaw>) -> Self {
         let rest = Mat2::from_cols(material[1] - material[0], material[2] - material[0]);
-        let moduli = tangent_moduli(&law.sample(&[0.0; 3]));
+        let moduli = tangent_moduli(&law.sample(&[0.0; 3]), 1.0);
         Self {
             vertices,
             law,
             rest_inverse: rest.inverse(),
-            area: rest.determinant().abs() / 2.0,
             moduli,
             stress_at_start: [0.0; 3],
             strain_at_start: [0.0; 3],
-            viscosity: 0.0,
         }
     }
 
     /// Rest area, m².
     pub fn area(&self) -> f64 {
-        self.area
+        0.5 / self.rest_inverse.determinant().abs()
     }
 
     fn deformation(&self, x: &[Vec3; 3]) -> Mat3x2 {
@@ -72,36 +70,43 @@ impl StretchTriangle {
 
     /// Stress of the step's law, with the viscous part.
     fn stress(&self, strain: &Strain) -> Strain {
-        let change: Strain =
-            std::array::from_fn(|i| (1.0 + self.viscosity) * (strain[i] - self.strain_at_start[i]));
+        let change: Strain = std::array::from_fn(|i| strain[i] - self.strain_at_start[i]);
         let added = multiply(&self.moduli, &change);
         std::array::from_fn(|i| self.stress_at_start[i] + added[i])
     }
 
     fn gradient_of(&self, f: &Mat3x2, stress: &Strain) -> [Vec3; 3] {
-        let along_u = (f.x * stress[0] + f.y * stress[2]) * self.area;
-        let along_v = (f.x * stress[2] + f.y * stress[1]) * self.area;
+        let area = self.area();
+        let along_u = (f.x * stress[0] + f.y * stress[2]) * area;
+        let along_v = (f.x * stress[2] + f.y * stress[1]) * area;
         self.weights().map(|w| along_u * w.x + along_v * w.y)
     }
 }
 
-fn multiply(m: &[[f64; 3]; 3], e: &Strain) -> Strain {
-    m.map(|row| row[0] * e[0] + row[1] * e[1] + row[2] * e[2])
+fn multiply(m: &Moduli, e: &Strain) -> Strain {
+    [
+        m[0] * e[0] + m[1] * e[1] + m[2] * e[2],
+        m[1] * e[0] + m[3] * e[1] + m[4] * e[2],
+        m[2] * e[0] + m[4] * e[1] + m[5] * e[2],
+    ]
 }
 
-/// The sampled coefficients, kept definite, plus hardening.
-fn tangent_moduli(sample: &StretchSample) -> [[f64; 3]; 3] {
+/// The sampled coefficients, kept definite, plus hardening, times a factor.
+fn tangent_moduli(sample: &StretchSample, factor: f64) -> Moduli {
     let [c11, c12, c22, c33] = sample.coefficients;
     // The published tables have entries with c12² > c11 c22; a tangent must not follow them there.
     let bound = 0.999 * (c11 * c22).sqrt();
     let c12 = c12.clamp(-bound, bound);
-    let mut d = [[c11, c12, 0.0], [c12, c22, 0.0], [0.0, 0.0, c33]];
-    for (i, row) in d.iter_mut().enumerate() {
-        for (j, entry) in row.iter_mut().enumerate() {
-            *entry += sample.hardening[i] * sample.hardening[j];
-        }
-    }
-    d
+    let h = sample.hardening;
+    [
+        c11 + h[0] * h[0],
+        c12 + h[0] * h[1],
+        h[0] * h[2],
+        c22 + h[1] * h[1],
+        h[1] * h[2],
+        c33 + h[2] * h[2],
+    ]
+    .map(|entry| factor * entry)
 }
 
 /// Green strain of a deformation gradient.
@@ -143,11 +148,9 @@ impl Element<3> for StretchTriangle {
             c12 * strain[0] + c22 * strain[1],
             c33 * strain[2],
         ];
-        if !self.law.is_constant() {
-            self.moduli = tangent_moduli(&sample);
-        }
+        // Kelvin-Voigt: over the step, a change of strain costs its elastic stress and that of its rate.
+        self.moduli = tangent_moduli(&sample, 1.0 + self.law.damping / step.dt);
         self.strain_at_start = strain;
-        self.viscosity = self.law.damping / step.dt;
     }
 
     fn energy(&self, x: &[Vec3; 3]) -> f64 {
@@ -155,11 +158,9 @@ impl Element<3> for StretchTriangle {
         let change: Strain = std::array::from_fn(|i| e[i] - self.strain_at_start[i]);
         let added = multiply(&self.moduli, &change);
         let per_area: f64 = (0..3)
-            .map(|i| {
-                change[i] * (self.stress_at_start[i] + 0.5 * (1.0 + self.viscosity) * added[i])
-            })
+            .map(|i| change[i] * (self.stress_at_start[i] + 0.5 * added[i]))
             .sum();
-        self.area * per_area
+        self.area() * per_area
     }
 
     fn gradient(&self, x: &[Vec3; 3]) -> [Vec3; 3] {
@@ -171,9 +172,8 @@ impl Element<3> for StretchTriangle {
         let f = self.deformation(x);
         let stress = self.stress(&green_strain(&f));
         out.gradient = self.gradient_of(&f, &stress);
-        let d = self
-            .moduli
-            .map(|row| row.map(|entry| entry * (1.0 + self.viscosity)));
+        let [d00, d01, d02, d11, d12, d22] = self.moduli;
+        let area = self.area();
         let t = tensile_part(&stress);
         let (uu, uv, vu, vv) = (
             outer(f.x, f.x),
@@ -184,13 +184,13 @@ impl Element<3> for StretchTriangle {
         let w = self.weights();
         for a in 0..3 {
             for b in a..3 {
-                let (p, q) = (w[a] * self.area, w[b]);
+                let (p, q) = (w[a] * area, w[b]);
                 let (xx, xy, yx, yy) = (p.x * q.x, p.x * q.y, p.y * q.x, p.y * q.y);
                 // Rows of the strain derivative: (p.x f.x, p.y f.y, p.x f.y + p.y f.x).
-                let k_uu = d[0][0] * xx + d[0][2] * (xy + yx) + d[2][2] * yy;
-                let k_vv = d[1][1] * yy + d[1][2] * (xy + yx) + d[2][2] * xx;
-                let k_uv = d[0][1] * xy + d[0][2] * xx + d[1][2] * yy + d[2][2] * yx;
-                let k_vu = d[0][1] * yx + d[0][2] * xx + d[1][2] * yy + d[2][2] * xy;
+                let k_uu = d00 * xx + d02 * (xy + yx) + d22 * yy;
+                let k_vv = d11 * yy + d12 * (xy + yx) + d22 * xx;
+                let k_uv = d01 * xy + d02 * xx + d12 * yy + d22 * yx;
+                let k_vu = d01 * yx + d02 * xx + d12 * yy + d22 * xy;
                 let geometric = t[0] * xx + t[2] * (xy + yx) + t[1] * yy;
                 out.hessian[a][b] = uu * k_uu
                     + uv * k_uv

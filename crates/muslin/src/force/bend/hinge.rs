@@ -43,11 +43,10 @@ pub struct Hinge {
     angle_to_curvature: f64,
     rest_length: f64,
     rest_angle: f64,
-    /// Second derivative of the energy by the angle, N·m.
+    /// Second derivative of the energy by the angle over the step, viscous part included, N·m.
     stiffness: f64,
     moment_at_start: f64,
     angle_at_start: f64,
-    viscosity: f64,
 }
 
 impl Hinge {
@@ -77,29 +76,27 @@ impl Hinge {
             stiffness: 0.0,
             moment_at_start: 0.0,
             angle_at_start: rest_angle,
-            viscosity: 0.0,
         };
-        hinge.sample(rest_angle);
+        hinge.sample(rest_angle, 0.0);
         hinge
     }
 
     /// Takes moment and tangent from the table at an angle. A table that softens gets its secant as tangent.
-    fn sample(&mut self, angle: f64) {
+    fn sample(&mut self, angle: f64, viscosity: f64) {
         let bend = angle - self.rest_angle;
         let curvature = bend.abs() * self.angle_to_curvature;
         let coefficient = |c: f64| self.law.coefficient(self.angle_position, c);
         let k = coefficient(curvature);
         let hardening = (coefficient(curvature + PROBE) - k).max(0.0) / PROBE * curvature;
         let scale = 0.25 * self.rest_length * self.angle_to_curvature;
-        self.stiffness = scale * (k + hardening);
+        self.stiffness = scale * (k + hardening) * (1.0 + viscosity);
         self.moment_at_start = scale * k * bend;
         self.angle_at_start = angle;
     }
 
     /// Derivative of the energy by the angle, N·m.
     fn moment(&self, angle: f64) -> f64 {
-        self.moment_at_start
-            + self.stiffness * (1.0 + self.viscosity) * (angle - self.angle_at_start)
+        self.moment_at_start + self.stiffness * (angle - self.angle_at_start)
     }
 }
 
@@ -141,13 +138,12 @@ impl Element<4> for Hinge {
     }
 
     fn begin_step(&mut self, x: &[Vec3; 4], _v: &[Vec3; 4], step: &StepContext) {
-        self.sample(dihedral(x).0);
-        self.viscosity = self.law.damping / step.dt;
+        self.sample(dihedral(x).0, self.law.damping / step.dt);
     }
 
     fn energy(&self, x: &[Vec3; 4]) -> f64 {
         let change = dihedral(x).0 - self.angle_at_start;
-        change * (self.moment_at_start + 0.5 * self.stiffness * (1.0 + self.viscosity) * change)
+        change * (self.moment_at_start + 0.5 * self.stiffness * change)
     }
 
     fn gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
@@ -159,7 +155,7 @@ impl Element<4> for Hinge {
     fn linearise(&self, x: &[Vec3; 4], out: &mut Tangent<4>) {
         let (angle, g) = dihedral(x);
         let moment = self.moment(angle);
-        let k = self.stiffness * (1.0 + self.viscosity);
+        let k = self.stiffness;
         for a in 0..4 {
             out.gradient[a] = g[a] * moment;
             for b in a..4 {
@@ -190,15 +186,14 @@ mod tests {
             damping: 0.0,
         });
         let mut e = Hinge::new([0, 1, 2, 3], 0.9, 0.7, 0.5, rest_angle, law);
-        e.sample(0.2);
+        e.sample(0.2, 0.7);
         e
     }
 
     #[test]
     fn derivatives() {
         let x = bent();
-        let mut e = hinge(-0.4);
-        e.viscosity = 0.7;
+        let e = hinge(-0.4);
         assert_gradient(&e, &x);
         assert_semidefinite(&e, &x);
         // What Gauss-Newton leaves out is exactly moment times second derivative of the angle.
@@ -213,7 +208,7 @@ mod tests {
         };
         assert!(hessian_error(&e, &x, missing) < 1e-6);
         let mut at_rest = hinge(dihedral(&x).0);
-        at_rest.sample(dihedral(&x).0);
+        at_rest.sample(dihedral(&x).0, 0.0);
         assert!(hessian_error(&at_rest, &x, |_, _| [Vec3::ZERO; 4]) < 1e-6);
     }
 
