@@ -30,7 +30,7 @@ pub fn check(options: &CheckOptions) -> Result<(), Failure> {
 }
 
 /// Lists the shipped scenes.
-pub fn scenes() -> Result<(), Failure> {
+pub fn scenes() {
     let width = shipped_scenes().map(|s| s.name.len()).max().unwrap_or(0);
     let mut group = "";
     for scene in shipped_scenes() {
@@ -40,11 +40,10 @@ pub fn scenes() -> Result<(), Failure> {
         }
         println!("  {:width$}  {}", scene.name, scene.description());
     }
-    Ok(())
 }
 
 /// Lists the shipped fabrics.
-pub fn fabrics() -> Result<(), Failure> {
+pub fn fabrics() {
     let width = shipped_fabrics().map(str::len).max().unwrap_or(0);
     for name in shipped_fabrics() {
         if let Some(f) = shipped_fabric(name) {
@@ -55,7 +54,6 @@ pub fn fabrics() -> Result<(), Failure> {
             );
         }
     }
-    Ok(())
 }
 
 /// Prints the schema of scene files.

@@ -51,8 +51,14 @@ pub fn main() -> ExitCode {
     let result = match arguments.command {
         args::Command::Run(options) => run::run(&options),
         args::Command::Check(options) => check::check(&options),
-        args::Command::Scenes => check::scenes(),
-        args::Command::Fabrics => check::fabrics(),
+        args::Command::Scenes => {
+            check::scenes();
+            Ok(())
+        }
+        args::Command::Fabrics => {
+            check::fabrics();
+            Ok(())
+        }
         args::Command::Schema => check::schema(),
         args::Command::Render(options) => render::render(&options),
     };

@@ -123,21 +123,33 @@ fn watch_for_interrupt() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 fn resume_command(options: &RunOptions, folder: &Path) -> String {
-    let mut command = format!(
+    let mut words = vec![format!(
         "muslin run {} --out {}",
         options.scene.scene,
         folder.display()
+    )];
+    words.extend(
+        options
+            .scene
+            .set
+            .iter()
+            .map(|change| format!("--set '{change}'")),
     );
-    for change in &options.scene.set {
-        command.push_str(&format!(" --set '{change}'"));
-    }
-    if let Some(method) = &options.scene.method {
-        command.push_str(&format!(" --method {method}"));
-    }
-    if let Some(frames) = options.frames {
-        command.push_str(&format!(" --frames {frames}"));
-    }
-    command + " --resume"
+    words.extend(
+        options
+            .scene
+            .method
+            .iter()
+            .map(|method| format!("--method {method}")),
+    );
+    words.extend(
+        options
+            .frames
+            .iter()
+            .map(|frames| format!("--frames {frames}")),
+    );
+    words.push("--resume".into());
+    words.join(" ")
 }
 
 fn report(summary: &Summary, folder: &Path) {

@@ -1,4 +1,5 @@
 //! Mistakes a user can make: each gets its own message with place and remedy, exit code 2, and nothing is written.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

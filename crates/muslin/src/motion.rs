@@ -11,7 +11,7 @@ pub enum TimeVector {
     /// Smooth through the given values; held before the first and after the last.
     Keys(Vec<(f64, Vec3)>),
     /// A formula of `t` for each component.
-    Formula(Box<[Formula; 3]>),
+    Formula([Formula; 3]),
 }
 
 impl TimeVector {
@@ -27,7 +27,7 @@ impl TimeVector {
 
 /// A formula of `t`, such as `0.1 * sin(2 * PI * t)`.
 #[derive(Clone, Debug)]
-pub struct Formula(FlatEx<f64>);
+pub struct Formula(Box<FlatEx<f64>>);
 
 impl Formula {
     /// Reads a formula; the message says what is wrong with it.
@@ -37,7 +37,7 @@ impl Formula {
             Some(unknown) => Err(format!(
                 "`{unknown}` is not known; the only variable is `t`, the time in s"
             )),
-            None => Ok(Self(expression)),
+            None => Ok(Self(Box::new(expression))),
         }
     }
 

@@ -1,4 +1,5 @@
 //! A clamped plate under its own weight against the elastica, on several meshes: bending must not depend on the mesh.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use muslin::geometry::mesh::{self, Diagonals, SurfaceMesh};
 use muslin::linalg::Vec3;
@@ -43,9 +44,9 @@ fn elastica() -> (f64, f64) {
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
         if shoot(middle)[1] > 0.0 {
-            high = middle
+            high = middle;
         } else {
-            low = middle
+            low = middle;
         }
     }
     let end = shoot(low);

@@ -1,4 +1,5 @@
 //! What no force may change: free fall, momentum, angular momentum.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use muslin::linalg::Vec3;
 use muslin::scene::{Override, SceneSource};

@@ -1,4 +1,5 @@
 //! Promises of the engine: the same bits for any number of threads, and stability over time steps and fabrics.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use muslin::linalg::Vec3;
 use muslin::scene::{Override, SceneSource};

@@ -87,6 +87,11 @@ impl fmt::Display for Repair {
 /// Coordinates beyond this (m) lose too many digits for contact to mean anything.
 const LARGEST_COORDINATE: f64 = 1e6;
 
+/// Whether a coordinate is a number of sensible size; NaN is not.
+fn usable(coordinate: f64) -> bool {
+    coordinate.abs() <= LARGEST_COORDINATE
+}
+
 /// A triangle is without area if its height is below this fraction of its longest side.
 const FLAT: f64 = 1e-9;
 
@@ -117,11 +122,7 @@ pub fn clean(mesh: SurfaceMesh) -> Result<(SurfaceMesh, Vec<Repair>), MeshError>
 fn check_numbers(mesh: &SurfaceMesh) -> Result<(), MeshError> {
     let vertices = mesh.positions.len();
     for (vertex, p) in mesh.positions.iter().enumerate() {
-        if let Some(&value) = p
-            .to_array()
-            .iter()
-            .find(|c| !(c.abs() <= LARGEST_COORDINATE))
-        {
+        if let Some(&value) = p.to_array().iter().find(|c| !usable(**c)) {
             return Err(MeshError::BadCoordinate { vertex, value });
         }
     }
@@ -135,11 +136,7 @@ fn check_numbers(mesh: &SurfaceMesh) -> Result<(), MeshError> {
         }
     }
     for (face, m) in mesh.material.iter().flatten().enumerate() {
-        if let Some(value) = m
-            .iter()
-            .flat_map(|p| [p.x, p.y])
-            .find(|c| !(c.abs() <= LARGEST_COORDINATE))
-        {
+        if let Some(value) = m.iter().flat_map(|p| [p.x, p.y]).find(|c| !usable(*c)) {
             return Err(MeshError::BadCoordinate {
                 vertex: mesh.faces[face][0] as usize,
                 value,

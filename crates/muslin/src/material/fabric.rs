@@ -188,20 +188,16 @@ impl Fabric {
         }
         within("damping", self.damping, 0.0, 10.0, "s")?;
         match (&self.plate, &self.stretch) {
-            (Some(_), Some(_)) => {
-                return Err(fault(
-                    "stretch",
-                    "both `plate` and `stretch` are given",
-                    "keep one of them",
-                ));
-            }
-            (None, None) => {
-                return Err(fault(
-                    "",
-                    "neither `plate` nor `stretch` is given",
-                    "say how the fabric resists stretch",
-                ));
-            }
+            (Some(_), Some(_)) => Err(fault(
+                "stretch",
+                "both `plate` and `stretch` are given",
+                "keep one of them",
+            )),
+            (None, None) => Err(fault(
+                "",
+                "neither `plate` nor `stretch` is given",
+                "say how the fabric resists stretch",
+            )),
             (Some(plate), None) => {
                 if self.bend.is_some() {
                     return Err(fault(

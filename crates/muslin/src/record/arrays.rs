@@ -41,6 +41,7 @@ impl RecordError {
         }
     }
 
+    #[allow(clippy::needless_pass_by_value)] // callers hand over errors and texts alike
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
         Self::Damaged {
             path: path.to_path_buf(),
@@ -90,7 +91,12 @@ impl ArrayWriter {
         shape: &[usize],
         data: &[T],
     ) -> Result<(), RecordError> {
-        let dimensions: String = shape.iter().map(|d| format!("{d},")).collect();
+        let dimensions = shape
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+            + ",";
         let mut header = format!(
             "{{'descr': '{}', 'fortran_order': False, 'shape': ({dimensions}), }}",
             T::DESCRIPTION

@@ -206,7 +206,7 @@ fn span_of(table: &DeTable, key: &str) -> Option<std::ops::Range<usize>> {
             DeValue::Array(a) => part
                 .parse::<usize>()
                 .ok()
-                .and_then(|i| a.iter().nth(i))
+                .and_then(|i| a.get(i))
                 .map(|v| (None, v)),
             _ => None,
         };

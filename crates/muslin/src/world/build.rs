@@ -225,11 +225,11 @@ fn formulas(key: &str, path: &PathSpec) -> Result<TimeVector, SceneError> {
         Formula::parse(text)
             .map_err(|e| SceneError::at(format!("{key}.{name}"), e, "write a formula of t"))
     };
-    Ok(TimeVector::Formula(Box::new([
+    Ok(TimeVector::Formula([
         parse("x", &path.x)?,
         parse("y", &path.y)?,
         parse("z", &path.z)?,
-    ])))
+    ]))
 }
 
 fn rotation_vector(r: &Rotation) -> Vec3 {

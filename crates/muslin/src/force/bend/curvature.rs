@@ -15,7 +15,7 @@ pub struct BendingModuli {
     pub weft: f64,
     /// Moment along one direction per curvature along the other.
     pub coupling: f64,
-    /// Twisting moment per twist (2 κ_uv).
+    /// Twisting moment per twist (2 κuv).
     pub twist: f64,
     /// Damping time, s.
     pub damping: f64,
