@@ -130,8 +130,8 @@ fn main() {
             };
             let iterations: usize = reports.iter().map(|r| r.linear_iterations).sum();
             let n = s.world.state.x.len();
-            // Matrix, and the stepper's nine vectors.
-            let bytes = s.world.bytes() + s.world.forces.pattern().blocks() * 72 + n * 24 * 9;
+            // Matrix, and the stepper's eight vectors and mask.
+            let bytes = s.world.bytes() + s.world.forces.pattern().blocks() * 72 + n * (24 * 8 + 3);
             println!(
                 "| {} | {solver}{} | {:.1} | {:.1} | {:.1} | {:.1} | {:.0} | {} |",
                 2 * cells * cells,

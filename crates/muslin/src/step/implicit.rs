@@ -18,8 +18,8 @@ pub struct Implicit {
     system: LinearSystem,
     matrix: BlockMatrix,
     matrix_revision: Option<u64>,
-    /// Per vertex and axis: 1 if free, 0 if held.
-    free: Vec<Vec3>,
+    /// Per vertex and axis: whether it is free, not held.
+    free: Vec<[bool; 3]>,
     external: Vec<Vec3>,
     x: Vec<Vec3>,
     v: Vec<Vec3>,
@@ -61,7 +61,7 @@ impl Implicit {
         let n = world.state.x.len();
         let end = world.time + dt;
         self.free.clear();
-        self.free.resize(n, Vec3::ONE);
+        self.free.resize(n, [true; 3]);
         self.v.clear();
         self.v.resize(n, Vec3::ZERO);
         for pin in &world.pins {
@@ -75,7 +75,7 @@ impl Implicit {
                     });
                 }
                 for k in (0..3).filter(|k| pin.axes[*k]) {
-                    self.free[vertex][k] = 0.0;
+                    self.free[vertex][k] = false;
                     self.v[vertex][k] = velocity[k];
                 }
             }
@@ -111,7 +111,7 @@ impl Implicit {
         for i in 0..self.v.len() {
             let r = (self.v[i] - world.state.v[i]) * world.mass[i]
                 + (self.gradient[i] - self.external[i]) * dt;
-            let r = r * self.free[i];
+            let r = r * mask(self.free[i]);
             largest = largest.max(r.abs().max_element() / world.mass[i]);
             self.imbalance.push(r);
         }
@@ -210,13 +210,18 @@ impl Implicit {
     }
 }
 
+/// 1 on free axes, 0 on held ones.
+fn mask(free: [bool; 3]) -> Vec3 {
+    Vec3::from_array(free.map(|f| f64::from(u8::from(f))))
+}
+
 /// Adds the masses and cuts held coordinates out of the system: their rows and columns become diagonal.
-fn constrain(pattern: &BlockPattern, matrix: &mut BlockMatrix, mass: &[f64], free: &[Vec3]) {
+fn constrain(pattern: &BlockPattern, matrix: &mut BlockMatrix, mass: &[f64], free: &[[bool; 3]]) {
     for row in 0..pattern.rows() {
-        let here = free[row];
+        let here = mask(free[row]);
         for slot in pattern.row(row) {
             let column = pattern.columns()[slot] as usize;
-            let there = free[column];
+            let there = mask(free[column]);
             let block = &mut matrix.values[slot];
             if here != Vec3::ONE || there != Vec3::ONE {
                 let keep = |axis: Vec3, k: usize| axis * here * there[k];
@@ -263,7 +268,7 @@ impl Stepper for Implicit {
             if report.iterations == 0 {
                 // Conjugate gradients start at the old velocity: where nothing acts, that is the answer.
                 for i in 0..self.v.len() {
-                    self.correction[i] = (world.state.v[i] - self.v[i]) * self.free[i];
+                    self.correction[i] = (world.state.v[i] - self.v[i]) * mask(self.free[i]);
                 }
             }
             self.imbalance.iter_mut().for_each(|r| *r = -*r);
@@ -346,7 +351,9 @@ impl Implicit {
         for i in 0..self.v.len() {
             let missing = (self.v[i] - world.state.v[i]) * (world.mass[i] / dt) + self.gradient[i]
                 - self.external[i];
-            world.reactions.push(missing * (Vec3::ONE - self.free[i]));
+            world
+                .reactions
+                .push(missing * (Vec3::ONE - mask(self.free[i])));
         }
     }
 }
