@@ -19,6 +19,7 @@ pub use muslin_linalg as linalg;
 pub mod force;
 pub mod material;
 pub mod motion;
+pub mod obstacle;
 pub mod picture;
 pub mod record;
 pub mod scene;

@@ -3,7 +3,8 @@
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
 use crate::step::{Implicit, StepError, StepReport, Stepper};
-use crate::world::World;
+use crate::world::{World, sequence_files};
+use std::path::Path;
 
 /// A world with its stepper, its clock and its threads.
 pub struct Simulation {
@@ -30,7 +31,7 @@ pub fn steps_per_frame(scene: &SceneFile) -> usize {
 
 const MOST_THREADS: usize = 1024;
 
-fn absolute(folder: &std::path::Path, file: &str) -> String {
+fn absolute(folder: &Path, file: &str) -> String {
     let path = folder.join(file);
     std::path::absolute(&path)
         .unwrap_or(path)
@@ -73,6 +74,23 @@ impl Simulation {
                 && !scene.fabric.contains_key(&cloth.fabric)
             {
                 cloth.fabric = absolute(&source.folder, &cloth.fabric);
+            }
+        }
+        for (name, spec) in &mut scene.obstacle {
+            if let Some(mesh) = &mut spec.mesh {
+                *mesh = absolute(&source.folder, mesh);
+            }
+            if let Some(sequence) = &mut spec.sequence {
+                // A pattern is resolved now: files that appear later do not change the recorded scene.
+                let key = format!("obstacle.{name}.sequence");
+                let files = sequence_files(&key, sequence, &source.folder)?;
+                sequence.pattern = None;
+                sequence.files = Some(
+                    files
+                        .iter()
+                        .map(|f| absolute(Path::new(""), &f.to_string_lossy()))
+                        .collect(),
+                );
             }
         }
         let measures = MeasureSet::new(&scene, &world);
