@@ -1,5 +1,6 @@
 //! The loop everybody calls: command line, tests and bindings advance a world through here.
 
+use crate::contact::{Crossing, CrossingJudge, Party};
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
 use crate::step::{Implicit, StepError, StepReport, Stepper};
@@ -16,6 +17,7 @@ pub struct Simulation {
     pub world: World,
     stepper: Box<dyn Stepper>,
     measures: MeasureSet,
+    judge: CrossingJudge,
     steps: usize,
     steps_per_frame: usize,
     dt: f64,
@@ -29,6 +31,8 @@ pub fn steps_per_frame(scene: &SceneFile) -> usize {
     ((wanted - 1e-9 * wanted).ceil() as usize).max(1)
 }
 
+/// Crossings that are listed one by one.
+const MOST_TOLD: usize = 6;
 const MOST_THREADS: usize = 1024;
 
 fn absolute(folder: &Path, file: &str) -> String {
@@ -105,13 +109,59 @@ impl Simulation {
             world,
             stepper,
             measures,
+            judge: CrossingJudge::default(),
             steps: 0,
             steps_per_frame,
             pool,
         })
     }
 
-    /// One time step.
+    /// All crossings of triangles in the world as it is; none are found in a world that is not finite.
+    pub fn crossings(&mut self) -> Vec<Crossing> {
+        let Self {
+            pool, judge, world, ..
+        } = self;
+        pool.install(|| judge.judge(world)).unwrap_or_default()
+    }
+
+    /// A mistake that says what crosses at the start, if anything does: steppers keep things apart, they do not part
+    /// them.
+    pub fn crossing_start(&mut self) -> Option<SceneError> {
+        let crossings = self.crossings();
+        let first = crossings.first()?;
+        let key = match first.b {
+            Party::Obstacle(i) => format!("obstacle.{}", self.world.obstacles[i].name),
+            Party::Cloth(i) => format!("cloth.{}", self.world.bodies[i].name),
+        };
+        let each = crossings.iter().take(MOST_TOLD).map(|c| {
+            let how_many = if c.pairs > 0 {
+                format!("{} pairs of triangles", c.pairs)
+            } else {
+                format!("{} vertices inside", c.inside)
+            };
+            let who = c.parties(&self.world);
+            format!("{who}: {how_many}, for instance at {:.4}", c.at)
+        });
+        let mut list: Vec<String> = each.collect();
+        if crossings.len() > MOST_TOLD {
+            list.push(format!("and {} more", crossings.len() - MOST_TOLD));
+        }
+        Some(SceneError::at(
+            key,
+            format!(
+                "things cross each other at the start:\n        {}",
+                list.join("\n        ")
+            ),
+            if crossings.iter().all(|c| c.a == c.b) {
+                "give a shape that does not cross itself"
+            } else {
+                "move them apart with `translate`, `rotate` or `scale`"
+            },
+        ))
+    }
+
+    /// One time step. Steps that complete a frame are judged for crossings, the others are not: their reports say
+    /// nothing of intersections.
     pub fn advance(&mut self) -> Result<StepReport, StepError> {
         let Self {
             pool,
@@ -128,6 +178,19 @@ impl Simulation {
         report.step = self.steps;
         report.time = world.time;
         report.measures = measures.evaluate(world);
+        if self.at_frame() {
+            let begun = std::time::Instant::now();
+            let Self {
+                pool, judge, world, ..
+            } = self;
+            report.intersections = pool
+                .install(|| judge.judge(world))
+                .ok()
+                .map(|found| found.iter().map(Crossing::count).sum());
+            let seconds = begun.elapsed().as_secs_f64();
+            report.seconds.insert("judge".into(), seconds);
+            *report.seconds.entry("total".into()).or_default() += seconds;
+        }
         Ok(report)
     }
 
