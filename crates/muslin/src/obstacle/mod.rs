@@ -78,7 +78,7 @@ pub trait Obstacle: Send + Sync {
                 return Some(at);
             }
             at += gap / length;
-            if !(at <= 1.0) {
+            if at > 1.0 {
                 return None;
             }
         }

@@ -78,13 +78,11 @@ impl Placed {
     /// Velocity of the material at `image`, where the obstacle in its own frame moves at `inner`.
     fn velocity(&self, time: f64, at: &Placement, image: Vec3, inner: Vec3) -> Vec3 {
         let carried = at.rotation * (inner * at.scale);
-        match self.motion {
-            Motion::Fixed => carried,
-            _ => {
-                let rate = self.motion.rate(time);
-                carried + rate.velocity(&self.motion.at(time), image, self.pivot)
-            }
+        if matches!(self.motion, Motion::Fixed) {
+            return carried;
         }
+        let rate = self.motion.rate(time);
+        carried + rate.velocity(&self.motion.at(time), image, self.pivot)
     }
 }
 

@@ -81,7 +81,7 @@ impl Sequence {
     fn stencil(&self, time: f64) -> [(usize, f64, f64); 4] {
         let last = self.frames.len() - 1;
         let at = (time - self.start) * self.frame_rate;
-        if !(at > 0.0) || at >= last as f64 {
+        if at <= 0.0 || at.is_nan() || at >= last as f64 {
             let held = if at > 0.0 { last } else { 0 };
             return [
                 (held, 1.0, 0.0),

@@ -259,15 +259,15 @@ fn stays_in_the_realm_of_numbers(
         let time = dt * steps as f64 * (i as f64 / trials.max(1) as f64);
         let pose = motion.at(time);
         // The smooth curve through sizes may swing below zero between two keys.
-        if !(pose.scale > 0.0) {
+        if pose.scale <= 0.0 {
             return Err(SceneError::at(
                 format!("{key}.keyframes"),
                 format!("the size shrinks to nothing between keys, at t = {time:.3} s"),
                 "add a keyframe there, or let the size change less",
             ));
         }
-        let far = pose.translation.abs().max_element();
-        if !(far <= 1e6) {
+        // Not by the largest component: maxima pass over what is not a number.
+        if !pose.translation.is_finite() || pose.translation.abs().max_element() > 1e6 {
             return Err(SceneError::at(
                 if matches!(motion, Motion::Path(_)) {
                     format!("{key}.path")
