@@ -23,9 +23,12 @@ pub fn overrides(options: &SceneOptions) -> Result<Vec<Override>, Failure> {
 pub fn check(options: &CheckOptions) -> Result<(), Failure> {
     let changes = overrides(&options.scene)?;
     let source = SceneSource::find(&options.scene.scene)?;
-    let simulation = Simulation::new(&source, &changes, 0)?;
+    let mut simulation = Simulation::new(&source, &changes, 0)?;
     print!("{}", describe(&simulation.scene, &simulation.world));
-    println!("The scene is sound.");
+    if let Some(error) = simulation.crossing_start() {
+        return Err(source.locate(error, &changes).into());
+    }
+    println!("Nothing crosses at the start. The scene is sound.");
     Ok(())
 }
 

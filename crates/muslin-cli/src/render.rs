@@ -33,10 +33,16 @@ pub fn render(options: &RenderOptions) -> Result<(), Failure> {
         .map(|i| reader.read(last * i / 8))
         .collect::<Result<_, _>>()?;
     let scene = SceneSource::find(&options.dir.join("scene.toml").to_string_lossy())?.load(&[])?;
+    let planes: Vec<String> = scene
+        .obstacle
+        .iter()
+        .filter(|(_, o)| o.plane.is_some())
+        .map(|(name, _)| name.clone())
+        .collect();
     let mut view = scene
         .camera
         .as_ref()
-        .map_or_else(|| View::framing(&sampled), View::from_scene);
+        .map_or_else(|| View::framing(&sampled, &planes), View::from_scene);
     if let Some(from) = &options.from {
         view.from = point("--from", from)?;
     }
@@ -46,18 +52,23 @@ pub fn render(options: &RenderOptions) -> Result<(), Failure> {
     if view.from.distance(view.to) < 1e-9 {
         return Err(Failure::Input("--from and --to are the same point".into()));
     }
-    let lowest = sampled
+    let cloth = sampled
         .iter()
         .flat_map(|f| &f.bodies)
-        .flat_map(|b| &b.positions)
-        .map(|p| p.z)
-        .fold(0.0, f64::min);
+        .flat_map(|b| &b.positions);
+    let obstacles = sampled
+        .iter()
+        .flat_map(|f| &f.obstacles)
+        .flat_map(|o| &o.positions);
+    let lowest = cloth.chain(obstacles).map(|p| p.z).fold(0.0, f64::min);
     let rgb = draw(
         &frame,
         &PictureOptions {
             size,
             view,
-            ground: Some(lowest - 1e-3),
+            // A plane of the scene is the ground; else one is drawn under everything.
+            ground: planes.is_empty().then_some(lowest - 1e-3),
+            planes,
         },
     );
     write_png(&options.out, size, &rgb)?;

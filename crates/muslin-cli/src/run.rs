@@ -32,6 +32,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
                 folder.display()
             )));
         }
+        if let Some(error) = simulation.crossing_start() {
+            return Err(source.locate(error, &changes).into());
+        }
         if RunFolder::existing(&folder) == Existing::Finished && !options.quiet {
             eprintln!("replacing the finished run in {}", folder.display());
         }
@@ -162,6 +165,9 @@ fn report(summary: &Summary, folder: &Path) {
             "  {} steps missed their tolerance (see steps.jsonl)",
             summary.unconverged_steps
         );
+    }
+    if let Some(n) = summary.intersecting_frames.filter(|n| *n > 0) {
+        println!("  triangles cross in {n} frames (see steps.jsonl)");
     }
     for (name, m) in &summary.measures {
         println!(

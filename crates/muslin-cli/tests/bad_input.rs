@@ -297,6 +297,131 @@ const REPLACED: &[(&str, &str, &str, &[&str])] = &[
         "[camera]\nfrom = [0, 0, 0]\nto = [0, 0, 0]\n[output]",
         &["looks at the place where it stands"],
     ),
+    (
+        "obstacle without shape",
+        "[output]",
+        "[obstacle.x]\n[output]",
+        &["needs exactly one shape, not 0", "obstacle.x"],
+    ),
+    (
+        "obstacle with two shapes",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 1 }\nbox = { size = [1, 1, 1] }\n[output]",
+        &["exactly one shape, not 2"],
+    ),
+    (
+        "ball without radius",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 0 }\n[output]",
+        &["0 m is out of range", "obstacle.x.sphere.radius"],
+    ),
+    (
+        "flat box",
+        "[output]",
+        "[obstacle.x]\nbox = { size = [1, 0, 1] }\n[output]",
+        &["obstacle.x.box.size.1"],
+    ),
+    (
+        "thick torus",
+        "[output]",
+        "[obstacle.x]\ntorus = { radius = 0.1, tube = 0.2 }\n[output]",
+        &["the ring has no hole"],
+    ),
+    (
+        "plane without normal",
+        "[output]",
+        "[obstacle.x]\nplane = { normal = [0, 0, 0] }\n[output]",
+        &["length zero", "obstacle.x.plane.normal"],
+    ),
+    (
+        "unknown obstacle key",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 1 }\nfrction = 0.3\n[output]",
+        &["`frction` is not a key"],
+    ),
+    (
+        "obstacle led twice",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 0.1 }\ntranslate = [0, 0, 5]\nkeyframes = [{ time = 0 }]\npath = { x = \"t\" }\n[output]",
+        &["both `keyframes` and `path`", "obstacle.x"],
+    ),
+    (
+        "pivot of nothing",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 0.1 }\npivot = [0, 0, 0]\n[output]",
+        &["pivot does nothing"],
+    ),
+    (
+        "size through zero",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 0.1 }\ntranslate = [0, 0, 5]\nkeyframes = [{ time = 0, scale = 9 }, { time = 0.01, scale = 0.01 }, { time = 0.033, scale = 0.01 }]\n[output]",
+        &["shrinks to nothing"],
+    ),
+    (
+        "obstacle file missing",
+        "[output]",
+        "[obstacle.x]\nmesh = \"none.obj\"\n[output]",
+        &["mesh file cannot be read", "none.obj"],
+    ),
+    (
+        "sequence of nothing",
+        "[output]",
+        "[obstacle.x]\nsequence = { files = [], frame_rate = 30 }\n[output]",
+        &["list of files is empty"],
+    ),
+    (
+        "sequence without number",
+        "[output]",
+        "[obstacle.x]\nsequence = { pattern = \"a.obj\", frame_rate = 30 }\n[output]",
+        &["no place for the number"],
+    ),
+    (
+        "sequence nowhere",
+        "[output]",
+        "[obstacle.x]\nsequence = { pattern = \"nothing_##.obj\", frame_rate = 30 }\n[output]",
+        &["no file of the form `nothing_##.obj`"],
+    ),
+    (
+        "sequence unclear",
+        "[output]",
+        "[obstacle.x]\nsequence = { frame_rate = 30 }\n[output]",
+        &["not clear which files"],
+    ),
+    (
+        "cloth called obstacle",
+        "[output]",
+        "[cloth.\"obstacle:x\"]\ndisc = { radius = 1, edge = 0.3 }\nfabric = \"gray-interlock\"\n[output]",
+        &["must not begin with"],
+    ),
+    (
+        "start in a ball",
+        "[output]",
+        "[obstacle.x]\nsphere = { radius = 0.3 }\n[output]",
+        &[
+            "cloth `sheet` crosses obstacle `x`",
+            "pairs of triangles",
+            "move them apart",
+            "scene.toml",
+        ],
+    ),
+    (
+        "start below a plane",
+        "[output]",
+        "[obstacle.x]\nplane = { point = [0, 0, 1] }\n[output]",
+        &["cloth `sheet` crosses obstacle `x`: 25 vertices inside"],
+    ),
+    (
+        "start inside a box",
+        "[output]",
+        "[obstacle.y]\nbox = { size = [9, 9, 9] }\n[output]",
+        &["crosses obstacle `y`: 25 vertices inside"],
+    ),
+    (
+        "start in other cloth",
+        "[output]",
+        "[cloth.z]\ndisc = { radius = 0.2, edge = 0.1 }\nrotate = { axis = [1, 0, 0], degrees = 90 }\nfabric = \"gray-interlock\"\n[output]",
+        &["cloth `sheet` crosses cloth `z`", "cloth.z"],
+    ),
 ];
 
 #[test]
@@ -430,6 +555,67 @@ fn bad_meshes_are_refused_each_with_its_own_message() {
                 "{name}: `{word}` is not in: {message}"
             );
         }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A mesh through itself, a mesh in an obstacle of triangles, and meshes that make no sequence.
+#[test]
+fn bad_starts_and_sequences_of_files_are_refused() {
+    let folder = folder("starts");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    // A strip folded so that its last triangle passes through the first.
+    write(
+        "folded.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 1\nv 0.2 0.3 0.5\nv 0.3 0.2 -0.5\n\
+         f 1 2 3\nf 3 2 4\nf 3 4 5\nf 5 4 6\n",
+    );
+    write("wall.obj", "v 0 -9 -9\nv 0 9 -9\nv 0 0 9\nf 1 2 3\n");
+    write("walk_00.obj", "v 5 0 0\nv 6 0 0\nv 5 1 0\nf 1 2 3\n");
+    write("walk_01.obj", "v 5 0 0\nv 6 0 0\nv 5 1 0\nf 1 3 2\n");
+    write("hop_00.obj", "v 5 0 0\nv 6 0 0\nv 5 1 0\nf 1 2 3\n");
+    write("hop_02.obj", "v 5 0 0\nv 6 0 0\nv 5 1 0\nf 1 2 3\n");
+    let own = "grid = { size = [1, 1], cells = [4, 4] }";
+    let obstacle =
+        |text: &str| GOOD.replacen("[output]", &format!("[obstacle.o]\n{text}\n[output]"), 1);
+    for (scene, words) in [
+        (
+            GOOD.replacen(own, "mesh = \"folded.obj\"", 1),
+            &["cloth `sheet` crosses itself", "does not cross itself"][..],
+        ),
+        (
+            obstacle("mesh = \"wall.obj\""),
+            &["cloth `sheet` crosses obstacle `o`", "pairs of triangles"],
+        ),
+        (
+            obstacle("sequence = { pattern = \"walk_##.obj\", frame_rate = 30 }"),
+            &["same connectivity", "walk_01.obj"],
+        ),
+        (
+            obstacle("sequence = { pattern = \"hop_##.obj\", frame_rate = 30 }"),
+            &["jump from number 0 to 2"],
+        ),
+        (
+            obstacle(
+                "sphere = { radius = 0.1 }\ntranslate = [0, 0, 5]\npath = { x = \"sqrt(0.01 - t)\" }",
+            ),
+            &["no usable position at t", "obstacle.o.path"],
+        ),
+    ] {
+        let (code, message, written) = run(&folder, &scene, &[]);
+        assert_eq!(code, Some(2), "{message}");
+        assert!(!message.contains("panicked") && !written, "{message}");
+        for word in words {
+            assert!(message.contains(word), "`{word}` is not in: {message}");
+        }
+        // The check says the same.
+        let output = Command::new(env!("CARGO_BIN_EXE_muslin"))
+            .arg("check")
+            .arg(folder.join("scene.toml"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), message);
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

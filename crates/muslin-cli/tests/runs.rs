@@ -289,3 +289,52 @@ fn ctrl_c_saves_and_says_how_to_resume() {
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(frames_in(&place.0.join("out")), frames + 2);
 }
+
+#[test]
+fn obstacles_are_recorded_once_or_as_they_move() {
+    let folder = std::env::temp_dir().join(format!("muslin-obstacles-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let scene = folder.join("scene.toml");
+    let text = r#"
+        output = { frames = 3 }
+        [cloth.sheet]
+        grid = { size = [1, 1], cells = [3, 3] }
+        translate = [0, 0, 1]
+        fabric = "gray-interlock"
+        [obstacle.block]
+        box = { size = [1, 1, 1] }
+        translate = [0, 0, -1]
+        [obstacle.ball]
+        sphere = { radius = 0.1 }
+        translate = [3, 0, 0]
+        path = { x = "t" }
+    "#;
+    std::fs::write(&scene, text).unwrap();
+    let out = folder.join("out");
+    let status = Command::new(env!("CARGO_BIN_EXE_muslin"))
+        .args(["run", "--quiet"])
+        .arg(&scene)
+        .arg("--out")
+        .arg(&out)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let reader = muslin::record::FrameReader::open(&out).unwrap();
+    let (first, last) = (reader.read(0).unwrap(), reader.read(3).unwrap());
+    assert_eq!(last.bodies.len(), 1);
+    let names: Vec<&str> = last.obstacles.iter().map(|o| o.name.as_str()).collect();
+    assert_eq!(names, ["ball", "block"]);
+    assert_eq!(first.obstacles[1], last.obstacles[1]);
+    assert_eq!(first.obstacles[0].faces, last.obstacles[0].faces);
+    let moved = last.obstacles[0].positions[5] - first.obstacles[0].positions[5];
+    assert!((moved.x - 0.05).abs() < 1e-9 && moved.y == 0.0, "{moved}");
+    let frame = muslin::record::ArrayFile::open(&out.join("frames/000003.npz")).unwrap();
+    let names: Vec<String> = frame.names().collect();
+    assert!(
+        !names.iter().any(|n| n.starts_with("obstacle:block")),
+        "{names:?}"
+    );
+    let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
+    assert!(summary.contains("\"intersecting_frames\": 0"), "{summary}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

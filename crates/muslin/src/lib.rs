@@ -16,9 +16,11 @@
 pub use muslin_geometry as geometry;
 pub use muslin_linalg as linalg;
 
+pub mod contact;
 pub mod force;
 pub mod material;
 pub mod motion;
+pub mod obstacle;
 pub mod picture;
 pub mod record;
 pub mod scene;

@@ -1,9 +1,11 @@
 //! The loop everybody calls: command line, tests and bindings advance a world through here.
 
+use crate::contact::{Crossing, CrossingJudge, Party};
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
 use crate::step::{Implicit, StepError, StepReport, Stepper};
-use crate::world::World;
+use crate::world::{World, sequence_files};
+use std::path::Path;
 
 /// A world with its stepper, its clock and its threads.
 pub struct Simulation {
@@ -15,6 +17,7 @@ pub struct Simulation {
     pub world: World,
     stepper: Box<dyn Stepper>,
     measures: MeasureSet,
+    judge: CrossingJudge,
     steps: usize,
     steps_per_frame: usize,
     dt: f64,
@@ -28,9 +31,11 @@ pub fn steps_per_frame(scene: &SceneFile) -> usize {
     ((wanted - 1e-9 * wanted).ceil() as usize).max(1)
 }
 
+/// Crossings that are listed one by one.
+const MOST_TOLD: usize = 6;
 const MOST_THREADS: usize = 1024;
 
-fn absolute(folder: &std::path::Path, file: &str) -> String {
+fn absolute(folder: &Path, file: &str) -> String {
     let path = folder.join(file);
     std::path::absolute(&path)
         .unwrap_or(path)
@@ -75,6 +80,23 @@ impl Simulation {
                 cloth.fabric = absolute(&source.folder, &cloth.fabric);
             }
         }
+        for (name, spec) in &mut scene.obstacle {
+            if let Some(mesh) = &mut spec.mesh {
+                *mesh = absolute(&source.folder, mesh);
+            }
+            if let Some(sequence) = &mut spec.sequence {
+                // A pattern is resolved now: files that appear later do not change the recorded scene.
+                let key = format!("obstacle.{name}.sequence");
+                let files = sequence_files(&key, sequence, &source.folder)?;
+                sequence.pattern = None;
+                sequence.files = Some(
+                    files
+                        .iter()
+                        .map(|f| absolute(Path::new(""), &f.to_string_lossy()))
+                        .collect(),
+                );
+            }
+        }
         let measures = MeasureSet::new(&scene, &world);
         let steps_per_frame = steps_per_frame(&scene);
         let stepper: Box<dyn Stepper> = match scene.solver.method {
@@ -87,13 +109,59 @@ impl Simulation {
             world,
             stepper,
             measures,
+            judge: CrossingJudge::default(),
             steps: 0,
             steps_per_frame,
             pool,
         })
     }
 
-    /// One time step.
+    /// All crossings of triangles in the world as it is; none are found in a world that is not finite.
+    pub fn crossings(&mut self) -> Vec<Crossing> {
+        let Self {
+            pool, judge, world, ..
+        } = self;
+        pool.install(|| judge.judge(world)).unwrap_or_default()
+    }
+
+    /// A mistake that says what crosses at the start, if anything does: steppers keep things apart, they do not part
+    /// them.
+    pub fn crossing_start(&mut self) -> Option<SceneError> {
+        let crossings = self.crossings();
+        let first = crossings.first()?;
+        let key = match first.b {
+            Party::Obstacle(i) => format!("obstacle.{}", self.world.obstacles[i].name),
+            Party::Cloth(i) => format!("cloth.{}", self.world.bodies[i].name),
+        };
+        let each = crossings.iter().take(MOST_TOLD).map(|c| {
+            let how_many = if c.pairs > 0 {
+                format!("{} pairs of triangles", c.pairs)
+            } else {
+                format!("{} vertices inside", c.inside)
+            };
+            let who = c.parties(&self.world);
+            format!("{who}: {how_many}, for instance at {:.4}", c.at)
+        });
+        let mut list: Vec<String> = each.collect();
+        if crossings.len() > MOST_TOLD {
+            list.push(format!("and {} more", crossings.len() - MOST_TOLD));
+        }
+        Some(SceneError::at(
+            key,
+            format!(
+                "things cross each other at the start:\n        {}",
+                list.join("\n        ")
+            ),
+            if crossings.iter().all(|c| c.a == c.b) {
+                "give a shape that does not cross itself"
+            } else {
+                "move them apart with `translate`, `rotate` or `scale`"
+            },
+        ))
+    }
+
+    /// One time step. Steps that complete a frame are judged for crossings, the others are not: their reports say
+    /// nothing of intersections.
     pub fn advance(&mut self) -> Result<StepReport, StepError> {
         let Self {
             pool,
@@ -110,6 +178,19 @@ impl Simulation {
         report.step = self.steps;
         report.time = world.time;
         report.measures = measures.evaluate(world);
+        if self.at_frame() {
+            let begun = std::time::Instant::now();
+            let Self {
+                pool, judge, world, ..
+            } = self;
+            report.intersections = pool
+                .install(|| judge.judge(world))
+                .ok()
+                .map(|found| found.iter().map(Crossing::count).sum());
+            let seconds = begun.elapsed().as_secs_f64();
+            report.seconds.insert("judge".into(), seconds);
+            *report.seconds.entry("total".into()).or_default() += seconds;
+        }
         Ok(report)
     }
 

@@ -17,6 +17,24 @@ pub struct View {
     pub radius: f64,
 }
 
+/// Parts of obstacles up to so many radii of the cloth away are worth showing.
+const OBSTACLE_REACH: f64 = 3.0;
+
+/// Middle of the box round points, and the distance of the farthest from it.
+fn ball(points: &[Vec3]) -> (Vec3, f64) {
+    let start = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
+    let (min, max) = points
+        .iter()
+        .fold(start, |(a, b), p| (a.min(*p), b.max(*p)));
+    let middle = if min.is_finite() {
+        (min + max) / 2.0
+    } else {
+        Vec3::ZERO
+    };
+    let far = points.iter().map(|p| p.distance(middle));
+    (middle, far.fold(1e-3, f64::max))
+}
+
 impl View {
     /// The scene's own view.
     pub fn from_scene(camera: &Camera) -> Self {
@@ -29,22 +47,24 @@ impl View {
         }
     }
 
-    /// A view from the front right that shows all of the given frames.
-    pub fn framing(frames: &[Frame]) -> Self {
-        let points = || {
-            frames
-                .iter()
-                .flat_map(|f| &f.bodies)
-                .flat_map(|b| &b.positions)
-        };
-        let start = (Vec3::splat(f64::INFINITY), Vec3::splat(f64::NEG_INFINITY));
-        let (min, max) = points().fold(start, |(a, b), p| (a.min(*p), b.max(*p)));
-        let to = if min.is_finite() {
-            (min + max) / 2.0
-        } else {
-            Vec3::ZERO
-        };
-        let radius = points().map(|p| p.distance(to)).fold(1e-3, f64::max);
+    /// A view from the front right that shows all of the given frames. Obstacles named in `beside` and what of the
+    /// others is far from the cloth do not widen it.
+    pub fn framing(frames: &[Frame], beside: &[String]) -> Self {
+        let cloth: Vec<Vec3> = frames
+            .iter()
+            .flat_map(|f| &f.bodies)
+            .flat_map(|b| &b.positions)
+            .copied()
+            .collect();
+        let (middle, reach) = ball(&cloth);
+        let mut points = cloth;
+        for obstacle in frames.iter().flat_map(|f| &f.obstacles) {
+            let near = |p: &&Vec3| p.distance(middle) < OBSTACLE_REACH * reach;
+            if !beside.contains(&obstacle.name) {
+                points.extend(obstacle.positions.iter().filter(near));
+            }
+        }
+        let (to, radius) = ball(&points);
         let opening = 35f64.to_radians();
         let direction = Vec3::new(0.75, -1.0, 0.45).normalize();
         Self {

@@ -5,7 +5,7 @@ mod raster;
 
 pub use camera::View;
 
-use crate::record::{Frame, RecordError};
+use crate::record::{Frame, FrameObstacle, RecordError};
 use muslin_linalg::Vec3;
 use raster::{Canvas, Surface, smooth_normals};
 use std::path::Path;
@@ -29,6 +29,8 @@ pub struct PictureOptions {
     pub view: View,
     /// Height of the ground, m; none for no ground.
     pub ground: Option<f64>,
+    /// Obstacles that are drawn as ground: flat squares of four vertices.
+    pub planes: Vec<String>,
 }
 
 /// Side of the squares of the pattern on cloth and ground, m.
@@ -53,18 +55,57 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
             square: CLOTH_SQUARE,
             color: PALETTE[i % PALETTE.len()],
             two_sided: true,
+            shadow: true,
         })
         .collect();
+    for obstacle in &frame.obstacles {
+        surfaces.push(match obstacle.positions[..] {
+            [a, b, _, d] if options.planes.contains(&obstacle.name) => floor(a, b - a, d - a),
+            _ => solid(obstacle),
+        });
+    }
     if let Some(height) = options.ground {
-        surfaces.push(ground(height, &options.view));
+        let half = 12.0 * options.view.radius.max(0.1);
+        let corner = Vec3::new(options.view.to.x - half, options.view.to.y - half, height);
+        surfaces.push(floor(corner, Vec3::X * 2.0 * half, Vec3::Y * 2.0 * half));
     }
     Canvas::new(options.size, &options.view, &surfaces).finish()
 }
 
-/// A square of floor under what is looked at.
-fn ground(height: f64, view: &View) -> Surface {
-    let half = 12.0 * view.radius.max(0.1);
-    let centre = Vec3::new(view.to.x, view.to.y, height);
+const OBSTACLE_COLOR: [f32; 3] = [0.62, 0.62, 0.64];
+/// Faces that meet at a sharper angle than this (cosine) keep their edge when shaded.
+const SMOOTH: f64 = 0.7;
+
+/// An obstacle, in grey. Corners where it is sharp are drawn sharp.
+fn solid(obstacle: &FrameObstacle) -> Surface {
+    let smooth = smooth_normals(&obstacle.positions, &obstacle.faces);
+    let mut surface = Surface {
+        positions: Vec::new(),
+        normals: Vec::new(),
+        faces: Vec::new(),
+        pattern: vec![[[0.0; 2]; 3]; obstacle.faces.len()],
+        square: 1.0,
+        color: OBSTACLE_COLOR,
+        two_sided: false,
+        shadow: true,
+    };
+    for face in &obstacle.faces {
+        let [a, b, c] = face.map(|v| obstacle.positions[v as usize]);
+        let flat = (b - a).cross(c - a).normalize_or_zero();
+        let first = surface.positions.len() as i32;
+        surface.faces.push([first, first + 1, first + 2]);
+        for v in face {
+            let normal = smooth[*v as usize];
+            surface.positions.push(obstacle.positions[*v as usize]);
+            let sharp = normal.dot(flat) < SMOOTH;
+            surface.normals.push(if sharp { flat } else { normal });
+        }
+    }
+    surface
+}
+
+/// A chequered parallelogram of floor.
+fn floor(corner: Vec3, along: Vec3, across: Vec3) -> Surface {
     let mut surface = Surface {
         positions: Vec::new(),
         normals: Vec::new(),
@@ -73,23 +114,26 @@ fn ground(height: f64, view: &View) -> Surface {
         square: GROUND_SQUARE,
         color: [0.78, 0.78, 0.76],
         two_sided: false,
+        shadow: false,
     };
+    let normal = along.cross(across).normalize_or_zero();
     // In pieces: the part behind the camera is left out piece by piece.
-    let pieces = 48;
-    let at = |i: usize, j: usize| {
-        let offset = |k: usize| half * (2.0 * k as f64 / pieces as f64 - 1.0);
-        centre + Vec3::new(offset(i), offset(j), 0.0)
-    };
+    let pieces = 64;
+    let share = |k: usize| k as f64 / pieces as f64;
     for i in 0..=pieces {
         for j in 0..=pieces {
-            surface.positions.push(at(i, j));
-            surface.normals.push(Vec3::Z);
+            surface
+                .positions
+                .push(corner + along * share(i) + across * share(j));
+            surface.normals.push(normal);
         }
     }
+    // Squares are counted from the origin of the scene, so that they stay where they are when the view moves.
+    let (u, v) = (along.normalize_or_zero(), across.normalize_or_zero());
     let id = |i: usize, j: usize| (i * (pieces + 1) + j) as i32;
-    let plane = |v: i32| {
-        let p = surface.positions[v as usize];
-        [p.x, p.y]
+    let plane = |k: i32| {
+        let p = surface.positions[k as usize];
+        [p.dot(u), p.dot(v)]
     };
     for i in 0..pieces {
         for j in 0..pieces {

@@ -13,7 +13,10 @@ pub(super) struct Surface {
     pub pattern: Vec<[[f64; 2]; 3]>,
     pub square: f64,
     pub color: [f32; 3],
+    /// Whether the back is darker than the front.
     pub two_sided: bool,
+    /// Whether it casts a shadow.
+    pub shadow: bool,
 }
 
 /// Samples along each side of a pixel.
@@ -262,7 +265,7 @@ impl ShadowMap {
             depth: vec![f32::NEG_INFINITY; SHADOW * SHADOW],
             offset: 4.0 * radius / SHADOW as f64,
         };
-        for s in surfaces.iter().filter(|s| s.two_sided) {
+        for s in surfaces.iter().filter(|s| s.shadow) {
             for f in &s.faces {
                 let c = f.map(|v| map.place(s.positions[v as usize]));
                 let depth = &mut map.depth;

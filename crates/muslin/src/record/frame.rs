@@ -1,4 +1,4 @@
-//! Frames: positions and velocities of every body, connectivity only when it changed.
+//! Frames: positions and velocities of every body, surfaces of obstacles, and what stays the same only once.
 
 use super::arrays::{ArrayFile, ArrayWriter, RecordError};
 use crate::world::World;
@@ -20,6 +20,20 @@ pub struct FrameBody {
     pub material: Vec<[[f32; 2]; 3]>,
 }
 
+/// The surface of an obstacle in a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameObstacle {
+    /// Name in the scene.
+    pub name: String,
+    /// Positions, m.
+    pub positions: Vec<Vec3>,
+    /// Vertex triples.
+    pub faces: Vec<[i32; 3]>,
+}
+
+/// What the arrays of obstacles begin with.
+const OBSTACLE: &str = "obstacle:";
+
 /// One moment of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
@@ -29,13 +43,16 @@ pub struct Frame {
     pub time: f64,
     /// Bodies in the order of the scene.
     pub bodies: Vec<FrameBody>,
+    /// Obstacles in the order of their names.
+    pub obstacles: Vec<FrameObstacle>,
 }
 
 pub(super) fn path(folder: &Path, number: usize) -> PathBuf {
     folder.join("frames").join(format!("{number:06}.npz"))
 }
 
-/// Writes the world as a frame. Connectivity goes into frame `faces_frame`; the others only name it.
+/// Writes the world as a frame. Connectivity and obstacles that never move go into frame `faces_frame`; the others only
+/// name it.
 pub(super) fn write(
     folder: &Path,
     number: usize,
@@ -74,6 +91,20 @@ pub(super) fn write(
             )?;
         }
     }
+    for obstacle in &world.obstacles {
+        let (name, shape) = (&obstacle.name, &obstacle.shape);
+        if number == faces_frame || shape.moves() {
+            let mut positions = Vec::new();
+            shape.positions(world.time, &mut positions);
+            let x: &[f64] = bytemuck::cast_slice(&positions);
+            file.array(&format!("{OBSTACLE}{name}/x"), &[positions.len(), 3], x)?;
+        }
+        if number == faces_frame {
+            let faces: &[i32] = bytemuck::cast_slice(shape.faces());
+            let size = [shape.faces().len(), 3];
+            file.array(&format!("{OBSTACLE}{name}/faces"), &size, faces)?;
+        }
+    }
     file.finish()
 }
 
@@ -81,6 +112,7 @@ pub(super) fn write(
 pub struct FrameReader {
     folder: PathBuf,
     names: Vec<String>,
+    obstacles: Vec<String>,
 }
 
 impl FrameReader {
@@ -99,9 +131,12 @@ impl FrameReader {
             .filter_map(|n| n.strip_suffix("/x.npy").map(str::to_owned))
             .collect();
         names.sort();
+        let (obstacles, names): (Vec<String>, Vec<String>) =
+            names.into_iter().partition(|n| n.starts_with(OBSTACLE));
         Ok(Self {
             folder: folder.to_path_buf(),
             names,
+            obstacles,
         })
     }
 
@@ -141,9 +176,29 @@ impl FrameReader {
                 material: bytemuck::allocation::pod_collect_to_vec(&material),
             });
         }
-        for body in &bodies {
-            let n = body.positions.len() as i32;
-            if body.faces.iter().flatten().any(|v| !(0..n).contains(v)) {
+        let mut obstacles = Vec::new();
+        for name in &self.obstacles {
+            let key = format!("{name}/x");
+            let moves = file.names().any(|n| n.strip_suffix(".npy") == Some(&key));
+            let (_, x) = if moves {
+                file.array::<f64>(&key)?
+            } else {
+                with_faces.array::<f64>(&key)?
+            };
+            let (_, faces) = with_faces.array::<i32>(&format!("{name}/faces"))?;
+            obstacles.push(FrameObstacle {
+                name: name.trim_start_matches(OBSTACLE).to_owned(),
+                positions: bytemuck::allocation::pod_collect_to_vec(&x),
+                faces: bytemuck::allocation::pod_collect_to_vec(&faces),
+            });
+        }
+        let surfaces = bodies
+            .iter()
+            .map(|b| (b.positions.len(), &b.faces))
+            .chain(obstacles.iter().map(|o| (o.positions.len(), &o.faces)));
+        for (n, faces) in surfaces {
+            let n = n as i32;
+            if faces.iter().flatten().any(|v| !(0..n).contains(v)) {
                 return Err(RecordError::damaged(
                     &place,
                     "a face names a vertex that does not exist",
@@ -154,6 +209,7 @@ impl FrameReader {
             number,
             time,
             bodies,
+            obstacles,
         })
     }
 }

@@ -57,7 +57,7 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// Steps that missed their tolerance.
     pub unconverged_steps: usize,
-    /// Frames in which triangles cross; none if nobody looked.
+    /// Frames in which triangles cross, the initial one aside; none if nobody looked.
     pub intersecting_frames: Option<usize>,
     /// Means and maxima of the step reports.
     pub statistics: BTreeMap<String, Series>,
@@ -103,6 +103,7 @@ impl Summary {
         let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
         let mut linear_solver = BTreeMap::new();
         let (mut count, mut unconverged, mut time) = (0, 0, 0.0);
+        let mut intersecting = None;
         for line in std::io::BufReader::new(file).lines() {
             let line = line.map_err(RecordError::io(steps))?;
             let r: StepReport =
@@ -110,6 +111,9 @@ impl Summary {
             count += 1;
             time = r.time;
             unconverged += usize::from(!r.converged);
+            if let Some(n) = r.intersections {
+                *intersecting.get_or_insert(0) += usize::from(n > 0);
+            }
             for (name, value) in [
                 ("vertices", r.vertices as f64),
                 ("contacts", r.contacts as f64),
@@ -165,7 +169,7 @@ impl Summary {
             threads: 0,
             wall_seconds: 0.0,
             unconverged_steps: unconverged,
-            intersecting_frames: None,
+            intersecting_frames: intersecting,
             statistics: statistics.finish(),
             seconds,
             linear_solver,

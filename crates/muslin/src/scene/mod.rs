@@ -3,12 +3,15 @@
 mod error;
 mod load;
 pub mod mesh_file;
+mod obstacle_schema;
 mod schema;
 mod shipped;
 mod validate;
+mod validate_obstacle;
 
 pub use error::SceneError;
 pub use load::{Override, SceneSource};
 pub(crate) use load::{nearest_name, read_fabric};
+pub use obstacle_schema::*;
 pub use schema::*;
 pub use shipped::{ShippedScene, shipped_scene, shipped_scenes};

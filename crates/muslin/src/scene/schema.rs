@@ -1,5 +1,6 @@
 //! The scene file, key by key. The comments here are the reference: the schema for editors is made from them.
 
+use super::obstacle_schema::ObstacleSpec;
 use crate::material::Fabric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct SceneFile {
     /// Vertices that are held or led, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pin: BTreeMap<String, Pin>,
+    /// Things that cloth meets and does not move, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub obstacle: BTreeMap<String, ObstacleSpec>,
     /// Forces on vertices, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub force: BTreeMap<String, PointForce>,
@@ -224,7 +228,7 @@ pub struct Cloth {
     pub angular_velocity: Triple,
 }
 
-fn one() -> f64 {
+pub(super) fn one() -> f64 {
     1.0
 }
 

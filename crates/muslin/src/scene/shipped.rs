@@ -25,6 +25,7 @@ const SCENES: &[ShippedScene] = scenes![
     "basics" / "hanging_cloth",
     "basics" / "flag",
     "basics" / "carried",
+    "basics" / "obstacles",
     "validation" / "cantilever",
     "validation" / "free_fall",
     "validation" / "spinning_sheet",

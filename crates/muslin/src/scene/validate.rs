@@ -69,6 +69,14 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
         ));
     }
     for (name, cloth) in &scene.cloth {
+        // Frames tell obstacles from cloth by this.
+        if name.starts_with("obstacle:") {
+            return Err(SceneError::at(
+                format!("cloth.{name}"),
+                "the name of a cloth must not begin with `obstacle:`",
+                "choose another name, or make it an [obstacle.NAME]",
+            ));
+        }
         self::cloth(&format!("cloth.{name}"), cloth)?;
     }
     for (name, pin) in &scene.pin {
@@ -83,19 +91,7 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
                 pin.sphere.is_some(),
             ],
         )?;
-        if pin.keyframes.is_some() && pin.path.is_some() {
-            return Err(SceneError::at(
-                key,
-                "both `keyframes` and `path` are given",
-                "keep one of them",
-            ));
-        }
-        if let Some(keys) = &pin.keyframes {
-            keyframes(&format!("{key}.keyframes"), keys)?;
-        }
-        if let Some(path) = &pin.path {
-            formulas(&format!("{key}.path"), path)?;
-        }
+        motion(&key, pin.keyframes.as_deref(), pin.path.as_ref())?;
         if pin.axes.as_ref().is_some_and(Vec::is_empty) {
             return Err(SceneError::at(
                 format!("{key}.axes"),
@@ -103,6 +99,9 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
                 "list some of \"x\", \"y\", \"z\"",
             ));
         }
+    }
+    for (name, spec) in &scene.obstacle {
+        super::validate_obstacle::obstacle(&format!("obstacle.{name}"), spec)?;
     }
     for (name, force) in &scene.force {
         let key = format!("force.{name}");
@@ -132,7 +131,13 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
     Ok(())
 }
 
-fn range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), SceneError> {
+pub(super) fn range(
+    key: &str,
+    value: f64,
+    low: f64,
+    high: f64,
+    unit: &str,
+) -> Result<(), SceneError> {
     if (low..=high).contains(&value) {
         return Ok(());
     }
@@ -144,14 +149,19 @@ fn range(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), S
     ))
 }
 
-fn vector(key: &str, value: &Triple, largest: f64, unit: &str) -> Result<(), SceneError> {
+pub(super) fn vector(
+    key: &str,
+    value: &Triple,
+    largest: f64,
+    unit: &str,
+) -> Result<(), SceneError> {
     value
         .iter()
         .enumerate()
         .try_for_each(|(i, c)| range(&format!("{key}.{i}"), *c, -largest, largest, unit))
 }
 
-fn axis(key: &str, axis: &Triple) -> Result<(), SceneError> {
+pub(super) fn axis(key: &str, axis: &Triple) -> Result<(), SceneError> {
     vector(key, axis, 1e9, "")?;
     if axis.iter().all(|c| *c == 0.0) {
         return Err(SceneError::at(
@@ -181,6 +191,25 @@ fn formulas(key: &str, path: &PathSpec) -> Result<(), SceneError> {
         }
     }
     Ok(())
+}
+
+/// What leads a pin or an obstacle.
+pub(super) fn motion(
+    key: &str,
+    keys: Option<&[Keyframe]>,
+    path: Option<&PathSpec>,
+) -> Result<(), SceneError> {
+    if keys.is_some() && path.is_some() {
+        return Err(SceneError::at(
+            key,
+            "both `keyframes` and `path` are given",
+            "keep one of them",
+        ));
+    }
+    if let Some(keys) = keys {
+        keyframes(&format!("{key}.keyframes"), keys)?;
+    }
+    path.map_or(Ok(()), |path| formulas(&format!("{key}.path"), path))
 }
 
 fn keyframes(key: &str, keys: &[Keyframe]) -> Result<(), SceneError> {

@@ -22,6 +22,7 @@ impl World {
             bodies: Vec::new(),
             state: State::default(),
             mass: Vec::new(),
+            obstacles: super::obstacles::build(scene, folder)?,
             pins: Vec::new(),
             pushes: Vec::new(),
             gravity: Vec3::from_array(scene.gravity),
@@ -159,11 +160,11 @@ impl World {
         let vertices = selection.resolve(body)?;
         let start: Vec<Vec3> = vertices.iter().map(|v| self.state.x[*v as usize]).collect();
         let middle = start.iter().sum::<Vec3>() / start.len() as f64;
-        let motion = match (&pin.keyframes, &pin.path) {
-            (Some(keys), _) => keyframed(keys),
-            (None, Some(path)) => Motion::Path(formulas(&format!("pin.{name}.path"), path)?),
-            (None, None) => Motion::Fixed,
-        };
+        let motion = motion(
+            &format!("pin.{name}"),
+            pin.keyframes.as_deref(),
+            pin.path.as_ref(),
+        )?;
         let axes = pin.axes.as_ref().map_or([true; 3], |axes| {
             [Axis::X, Axis::Y, Axis::Z].map(|a| axes.contains(&a))
         });
@@ -232,7 +233,20 @@ fn formulas(key: &str, path: &PathSpec) -> Result<TimeVector, SceneError> {
     ]))
 }
 
-fn rotation_vector(r: &Rotation) -> Vec3 {
+/// What leads a pin or an obstacle.
+pub(super) fn motion(
+    key: &str,
+    keys: Option<&[Keyframe]>,
+    path: Option<&PathSpec>,
+) -> Result<Motion, SceneError> {
+    Ok(match (keys, path) {
+        (Some(keys), _) => keyframed(keys),
+        (None, Some(path)) => Motion::Path(formulas(&format!("{key}.path"), path)?),
+        (None, None) => Motion::Fixed,
+    })
+}
+
+pub(super) fn rotation_vector(r: &Rotation) -> Vec3 {
     Vec3::from_array(r.axis).normalize_or_zero() * r.degrees.to_radians()
 }
 

@@ -77,6 +77,26 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
             writeln!(out, "          mended: {repair}")?;
         }
     }
+    for obstacle in &world.obstacles {
+        let mut x = Vec::new();
+        obstacle.shape.positions(0.0, &mut x);
+        let (min, max) = bounds(&x);
+        let what = if obstacle.shape.moves() {
+            "moving"
+        } else {
+            "fixed"
+        };
+        writeln!(
+            out,
+            "obstacle  `{}`: {what} {}, {} triangles, from {min:.3} to {max:.3}",
+            obstacle.name,
+            obstacle.kind,
+            obstacle.shape.faces().len()
+        )?;
+        for repair in &obstacle.repairs {
+            writeln!(out, "          mended: {repair}")?;
+        }
+    }
     for pin in &world.pins {
         let what = if matches!(pin.motion, crate::motion::Motion::Fixed) {
             "holds"

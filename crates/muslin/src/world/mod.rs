@@ -3,9 +3,12 @@
 mod build;
 mod describe;
 mod forces;
+mod obstacles;
 mod select;
 
 pub use describe::describe;
+pub use obstacles::WorldObstacle;
+pub(crate) use obstacles::sequence_files;
 
 use crate::force::Forces;
 use crate::force::drag::Wind;
@@ -88,6 +91,8 @@ pub struct World {
     pub state: State,
     /// Mass of each vertex, kg.
     pub mass: Vec<f64>,
+    /// What cloth meets, in the order of their names.
+    pub obstacles: Vec<WorldObstacle>,
     /// Prescribed motion.
     pub pins: Vec<Held>,
     /// Forces on vertices.
@@ -114,6 +119,11 @@ impl World {
     /// A body by name.
     pub fn body(&self, name: &str) -> Option<&Body> {
         self.bodies.iter().find(|b| b.name == name)
+    }
+
+    /// An obstacle by name.
+    pub fn obstacle(&self, name: &str) -> Option<&WorldObstacle> {
+        self.obstacles.iter().find(|o| o.name == name)
     }
 
     /// Lets go of pins whose time is over. Bending next to a clamp depends on it, so forces are made anew.

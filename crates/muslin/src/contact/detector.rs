@@ -1,0 +1,267 @@
+//! Finds everything that is near at the start of a step or may cross during it, in an order that depends on the world
+//! alone: not on threads, not on the age of the hierarchies.
+
+use super::candidate::{Candidate, Kind, NO_VERTEX, Pair};
+use super::{Party, prune};
+use crate::obstacle::Nature;
+use crate::world::World;
+use muslin_geometry::InputError;
+use muslin_geometry::bvh::{Bvh, CandidatePairs};
+use muslin_geometry::ccd::CcdParams;
+use muslin_linalg::Vec3;
+use rayon::prelude::*;
+
+/// What counts as near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DetectParams {
+    /// Features nearer than this at the start are candidates, m.
+    pub margin: f64,
+    /// Prediction of crossings.
+    pub ccd: CcdParams,
+    /// Largest angle between the normals of two candidates of the same vertices that say the same, rad; negative to
+    /// keep them all.
+    pub prune_angle: f64,
+}
+
+impl Default for DetectParams {
+    fn default() -> Self {
+        Self {
+            margin: 1e-3,
+            ccd: CcdParams::default(),
+            prune_angle: 10f64.to_radians(),
+        }
+    }
+}
+
+/// A hierarchy pays to be rebuilt from here on; see [`Bvh::degradation`].
+const MAX_DEGRADATION: f64 = 1.7;
+
+/// One object of triangles: a piece of cloth or a mesh obstacle.
+struct Object {
+    party: Party,
+    /// Its first vertex in the detector's numbering.
+    first: u32,
+    faces: Vec<[u32; 3]>,
+    edges: Vec<[u32; 2]>,
+    bvh: Bvh,
+}
+
+/// Keeps a hierarchy for every object and the memory of the last search.
+#[derive(Default)]
+pub struct Detector {
+    objects: Vec<Object>,
+    revision: Option<u64>,
+    start: Vec<Vec3>,
+    end: Vec<Vec3>,
+    pairs: CandidatePairs,
+    found: Vec<Candidate>,
+}
+
+impl Detector {
+    /// Positions at the start of the step (m): those of the state, then those of mesh obstacles.
+    pub fn start(&self) -> &[Vec3] {
+        &self.start
+    }
+
+    /// Candidates of the step that begins at `world.time`. With `predicted`, positions of the state `dt` (s) later,
+    /// crossings on the way there are found too; obstacles are taken along.
+    pub fn detect(
+        &mut self,
+        world: &World,
+        predicted: Option<&[Vec3]>,
+        dt: f64,
+        params: &DetectParams,
+    ) -> Result<&[Candidate], InputError> {
+        gather(world, &world.state.x, world.time, &mut self.start);
+        if let Some(x) = predicted {
+            gather(world, x, world.time + dt, &mut self.end);
+        }
+        let end = predicted.map(|_| &self.end[..]);
+        if end.is_some_and(|end| end.len() != self.start.len()) {
+            return Err(InputError::LengthMismatch {
+                what: "predicted positions",
+                expected: self.start.len(),
+                found: self.end.len(),
+            });
+        }
+        params.ccd.validate()?;
+        if self.revision != Some(world.topology_revision) {
+            self.revision = None;
+            self.objects = objects(world, &self.start)?;
+            self.revision = Some(world.topology_revision);
+        }
+        let margin = params.margin.max(params.ccd.broad_phase_margin());
+        for object in &mut self.objects {
+            let range = object.first as usize..object.first as usize + object.bvh.vertices();
+            let last = end.map_or(&self.start[range.clone()], |end| &end[range.clone()]);
+            object.bvh.refit_swept(&self.start[range], last, margin)?;
+            if object.bvh.degradation() > MAX_DEGRADATION {
+                object.bvh.rebuild();
+            }
+        }
+        self.found.clear();
+        let (x0, found) = (&self.start[..], &mut self.found);
+        let is_cloth = |o: &Object| matches!(o.party, Party::Cloth(_));
+        for (i, a) in self.objects.iter().enumerate().filter(|(_, o)| is_cloth(o)) {
+            a.bvh.self_pairs(&mut self.pairs);
+            examine(a, a, &self.pairs, x0, end, params, found);
+            for b in &self.objects[i + 1..] {
+                a.bvh.pairs_with(&b.bvh, &mut self.pairs);
+                examine(a, b, &self.pairs, x0, end, params, found);
+            }
+        }
+        solids(world, predicted, dt, params, found);
+        // Every pair occurs once, so that this order is the only one.
+        self.found
+            .par_sort_unstable_by_key(|c| (c.parties, c.kind, c.vertices));
+        if params.prune_angle >= 0.0 {
+            prune(&mut self.found, params.prune_angle);
+        }
+        Ok(&self.found)
+    }
+}
+
+/// Positions of everything made of triangles.
+fn gather(world: &World, state: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
+    out.clear();
+    out.extend_from_slice(state);
+    for obstacle in &world.obstacles {
+        if obstacle.shape.nature() == Nature::Mesh {
+            obstacle.shape.positions(time, out);
+        }
+    }
+}
+
+fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
+    let mut objects = Vec::new();
+    for (i, body) in world.bodies.iter().enumerate() {
+        let edges: Vec<[u32; 2]> = body.topology.edges.iter().map(|e| e.vertices).collect();
+        objects.push(Object {
+            party: Party::Cloth(i),
+            first: body.vertices.start as u32,
+            bvh: Bvh::new(&x[body.vertices.clone()], &body.topology.faces, &edges)?,
+            faces: body.topology.faces.clone(),
+            edges,
+        });
+    }
+    let mut first = world.state.x.len();
+    for (i, obstacle) in world.obstacles.iter().enumerate() {
+        if obstacle.shape.nature() == Nature::Solid {
+            continue;
+        }
+        let mut own = Vec::new();
+        obstacle.shape.positions(world.time, &mut own);
+        let faces = obstacle.shape.faces().to_vec();
+        let mut edges: Vec<[u32; 2]> = faces
+            .iter()
+            .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+            .map(|[a, b]| [a.min(b), a.max(b)])
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        objects.push(Object {
+            party: Party::Obstacle(i),
+            first: first as u32,
+            bvh: Bvh::new(&own, &faces, &edges)?,
+            faces,
+            edges,
+        });
+        first += own.len();
+    }
+    Ok(objects)
+}
+
+/// Measures all pairs of two objects and keeps those that matter.
+fn examine(
+    a: &Object,
+    b: &Object,
+    pairs: &CandidatePairs,
+    x0: &[Vec3],
+    x1: Option<&[Vec3]>,
+    params: &DetectParams,
+    found: &mut Vec<Candidate>,
+) {
+    let vertex_face = |v: &Object, f: &Object, vertex: u32, face: u32| {
+        let [p, q, r] = f.faces[face as usize].map(|k| k + f.first);
+        Pair {
+            kind: Kind::VertexFace,
+            parties: [v.party, f.party],
+            vertices: [vertex + v.first, p, q, r],
+        }
+    };
+    let look = |pair: Pair| pair.examine(x0, x1, params.margin, &params.ccd);
+    let chunk = 256;
+    found.par_extend(
+        pairs
+            .vertex_face
+            .par_iter()
+            .with_min_len(chunk)
+            .filter_map(|&[v, f]| look(vertex_face(a, b, v, f))),
+    );
+    found.par_extend(
+        pairs
+            .face_vertex
+            .par_iter()
+            .with_min_len(chunk)
+            .filter_map(|&[f, v]| look(vertex_face(b, a, v, f))),
+    );
+    found.par_extend(
+        pairs
+            .edge_edge
+            .par_iter()
+            .with_min_len(chunk)
+            .filter_map(|&[e, f]| {
+                let [p, q] = a.edges[e as usize].map(|k| k + a.first);
+                let [r, s] = b.edges[f as usize].map(|k| k + b.first);
+                look(Pair {
+                    kind: Kind::EdgeEdge,
+                    parties: [a.party, b.party],
+                    vertices: [p, q, r, s],
+                })
+            }),
+    );
+}
+
+/// Cloth vertices against solids.
+fn solids(
+    world: &World,
+    predicted: Option<&[Vec3]>,
+    dt: f64,
+    params: &DetectParams,
+    found: &mut Vec<Candidate>,
+) {
+    for (k, obstacle) in world.obstacles.iter().enumerate() {
+        if obstacle.shape.nature() == Nature::Mesh {
+            continue;
+        }
+        let shape = &obstacle.shape;
+        for (i, body) in world.bodies.iter().enumerate() {
+            found.par_extend(body.vertices.clone().into_par_iter().filter_map(|v| {
+                let x0 = world.state.x[v];
+                let near = shape.closest(x0, world.time, params.margin);
+                let time = predicted.and_then(|x1| {
+                    let (from, to) = ((x0, world.time), (x1[v], world.time + dt));
+                    shape.first_contact(from, to, params.ccd.separation)
+                });
+                let point = match (near, time, predicted) {
+                    (Some(point), ..) => point,
+                    (None, Some(t), Some(x1)) => {
+                        shape.closest(x0.lerp(x1[v], t), world.time + t * dt, f64::INFINITY)?
+                    }
+                    _ => return None,
+                };
+                Some(Candidate {
+                    kind: Kind::VertexSolid,
+                    parties: [Party::Cloth(i), Party::Obstacle(k)],
+                    vertices: [v as u32, NO_VERTEX, NO_VERTEX, NO_VERTEX],
+                    weights: [1.0, 0.0, 0.0, 0.0],
+                    gap: x0 - point.position,
+                    normal: point.normal,
+                    surface_velocity: point.velocity,
+                    inner: true,
+                    time: time.unwrap_or(f64::INFINITY),
+                })
+            }));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The detector against brute force, for any number of threads and any age of its hierarchies.
+
+use super::*;
+use crate::scene::SceneSource;
+use crate::simulation::Simulation;
+use crate::world::World;
+use muslin_geometry::ccd;
+use muslin_geometry::distance::{edge_edge, point_triangle};
+use muslin_linalg::Vec3;
+
+const SCENE: &str = r#"
+[cloth.a]
+grid = { size = [1, 1], cells = [12, 12] }
+fabric = "gray-interlock"
+[cloth.b]
+disc = { radius = 0.4, edge = 0.08 }
+translate = [0, 0, 0.3]
+fabric = "gray-interlock"
+[obstacle.ball]
+sphere = { radius = 0.2 }
+translate = [0, 0, -0.25]
+[obstacle.wall]
+mesh = "WALL"
+translate = [0, 0, -0.1]
+keyframes = [{ time = 0 }, { time = 0.1, translate = [0, 0, 0.3] }]
+"#;
+
+fn world(threads: usize) -> World {
+    let wall =
+        std::env::temp_dir().join(format!("muslin-wall-{}-{threads}.obj", std::process::id()));
+    let text = "v -1 -1 0.01\nv 1 -1 0\nv 1 1 0.02\nv -1 1 0\nf 1 2 3\nf 1 3 4\n";
+    std::fs::write(&wall, text).unwrap();
+    let scene = SCENE.replace("WALL", &wall.to_string_lossy());
+    let s = Simulation::new(&SceneSource::from_text("t", &scene), &[], threads).unwrap();
+    std::fs::remove_file(wall).unwrap();
+    s.world
+}
+
+/// Crumples everything; the same for the same seed.
+fn crumple(world: &World, seed: f64) -> Vec<Vec3> {
+    let wave = |p: &Vec3, k: f64| (9.0 * p.x + 7.0 * p.y + 5.0 * p.z + k + seed).sin();
+    let crumple = |p: &Vec3| *p * 0.4 + Vec3::new(wave(p, 0.0), wave(p, 2.0), wave(p, 4.0)) * 0.12;
+    let initial = world.bodies.iter().flat_map(|b| &b.initial);
+    initial.map(crumple).collect()
+}
+
+/// All pairs of the two moments, found the slow way: kind and vertices.
+fn brute_force(world: &World, x1: &[Vec3], dt: f64, p: &DetectParams) -> Vec<(Kind, [u32; 4])> {
+    let mut extended = [world.state.x.clone(), x1.to_vec()];
+    let wall = &world.obstacle("wall").unwrap().shape;
+    let first = x1.len() as u32;
+    wall.positions(world.time, &mut extended[0]);
+    wall.positions(world.time + dt, &mut extended[1]);
+    let (mut faces, mut edges, mut vertices) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, b) in world.bodies.iter().enumerate() {
+        let s = b.vertices.start as u32;
+        faces.extend(b.topology.faces.iter().map(|f| (i, f.map(|v| v + s))));
+        edges.extend(
+            b.topology
+                .edges
+                .iter()
+                .map(|e| (i, e.vertices.map(|v| v + s))),
+        );
+        vertices.extend(b.vertices.clone().map(|v| (i, v as u32)));
+    }
+    faces.extend(wall.faces().iter().map(|f| (9, f.map(|v| v + first))));
+    edges.extend(
+        [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]].map(|e: [u32; 2]| (9, e.map(|v| v + first))),
+    );
+    vertices.extend((first..first + 4).map(|v| (9, v)));
+    let mut found = Vec::new();
+    let mut look = |kind: Kind, ids: [u32; 4]| {
+        let [a, b] = [0, 1].map(|k| ids.map(|v| extended[k][v as usize]));
+        let (distance, hit) = if kind == Kind::EdgeEdge {
+            (
+                edge_edge(a[0], a[1], a[2], a[3]).distance(),
+                ccd::edge_edge(a, b, &p.ccd),
+            )
+        } else {
+            (
+                point_triangle(a[0], a[1], a[2], a[3]).distance(),
+                ccd::vertex_face(a, b, &p.ccd),
+            )
+        };
+        if distance <= p.margin || hit.is_some() {
+            found.push((kind, ids));
+        }
+    };
+    for (owner, v) in &vertices {
+        for (other, f) in &faces {
+            if (*owner, *other) != (9, 9) && !f.contains(v) {
+                look(Kind::VertexFace, [*v, f[0], f[1], f[2]]);
+            }
+        }
+    }
+    for (i, (owner, e)) in edges.iter().enumerate() {
+        for (other, f) in &edges[i + 1..] {
+            if (*owner, *other) != (9, 9) && !e.iter().any(|v| f.contains(v)) {
+                look(Kind::EdgeEdge, [e[0], e[1], f[0], f[1]]);
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn equals_brute_force_for_any_threads_and_any_tree() {
+    let params = DetectParams {
+        margin: 0.01,
+        prune_angle: -1.0,
+        ..DetectParams::default()
+    };
+    let dt = 0.05;
+    let mut first: Option<Vec<Candidate>> = None;
+    for threads in [1, 2, 8] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            let mut world = world(threads);
+            let mut detector = Detector::default();
+            if threads != 1 {
+                // Another history: hierarchies of another age.
+                for seed in [3.0, 5.0] {
+                    world.state.x = crumple(&world, seed);
+                    detector.detect(&world, None, dt, &params).unwrap();
+                }
+            }
+            world.state.x = crumple(&world, 0.0);
+            let end = crumple(&world, 0.05);
+            let all = detector
+                .detect(&world, Some(&end), dt, &params)
+                .unwrap()
+                .to_vec();
+            let expected = brute_force(&world, &end, dt, &params);
+            let solid = all.iter().filter(|c| c.kind == Kind::VertexSolid).count();
+            assert!(
+                solid > 0 && expected.len() > 200,
+                "{solid} {}",
+                expected.len()
+            );
+            let mut kept: Vec<(Kind, [u32; 4])> =
+                all.iter().map(|c| (c.kind, c.vertices)).collect();
+            kept.retain(|c| c.0 != Kind::VertexSolid);
+            kept.sort_unstable();
+            assert_eq!(kept, expected);
+            // In steady state nothing more is allocated for the result, and pruning leaves less.
+            let pruned = DetectParams {
+                prune_angle: 10f64.to_radians(),
+                ..params
+            };
+            let fewer = detector.detect(&world, Some(&end), dt, &pruned).unwrap();
+            assert!(!fewer.is_empty() && fewer.len() < all.len());
+            let x = detector.start().to_vec();
+            for c in &all {
+                assert!((c.normal.length() - 1.0).abs() < 1e-12, "{c:?}");
+                if c.kind != Kind::VertexSolid {
+                    let sum: Vec3 = (0..4)
+                        .map(|k| x[c.vertices[k] as usize] * c.weights[k])
+                        .sum();
+                    assert!((sum - c.gap).length() < 1e-12);
+                    assert!(c.weights.iter().sum::<f64>().abs() < 1e-12);
+                }
+                if c.time == f64::INFINITY {
+                    assert!(c.gap.length() <= params.margin + 1e-12 || c.gap.dot(c.normal) < 0.0);
+                }
+            }
+            match &first {
+                None => first = Some(all),
+                Some(first) => assert_eq!(&all, first, "{threads} threads"),
+            }
+        });
+    }
+}
+
+#[test]
+fn repetitions_are_pruned_and_different_normals_stay() {
+    let candidate = |vertices: [u32; 4], weights: [f64; 4], normal: Vec3, time: f64| Candidate {
+        kind: Kind::VertexFace,
+        parties: [Party::Cloth(0), Party::Cloth(1)],
+        vertices,
+        weights,
+        gap: normal * 1e-3,
+        normal: normal.normalize(),
+        surface_velocity: Vec3::ZERO,
+        inner: false,
+        time,
+    };
+    let inf = f64::INFINITY;
+    // A vertex above the edge 1-2 of two faces, and the same from an edge's end.
+    let mut all = vec![
+        candidate([0, 1, 2, 3], [1.0, -0.4, -0.6, 0.0], Vec3::Z, inf),
+        candidate(
+            [0, 2, 1, 4],
+            [1.0, -0.6, -0.4, 0.0],
+            Vec3::new(0.05, 0.0, 1.0),
+            0.5,
+        ),
+        candidate([2, 1, 0, 7], [0.6, 0.4, -1.0, 0.0], -Vec3::Z, inf),
+        candidate([0, 1, 2, 5], [1.0, -0.4, -0.6, 0.0], Vec3::X, inf),
+        candidate([0, 1, 2, 3], [1.0, -0.4, -0.5, -0.1], Vec3::Z, inf),
+    ];
+    prune(&mut all, 10f64.to_radians());
+    let kept: Vec<[u32; 4]> = all.iter().map(|c| c.vertices).collect();
+    assert_eq!(kept, [[0, 2, 1, 4], [0, 1, 2, 5], [0, 1, 2, 3]]);
+}

@@ -1,0 +1,95 @@
+//! Things that cloth meets and that cloth does not move: analytic solids, meshes, sequences of meshes, at rest or led.
+//!
+//! Each kind implements [`Obstacle`] in its own frame; [`Placed`] puts any of them somewhere and moves it.
+
+mod lathe;
+mod mesh;
+mod placed;
+mod revolved;
+mod sequence;
+mod solids;
+
+pub use mesh::MeshObstacle;
+pub use placed::{Placed, Placement};
+pub use revolved::{Cone, Cylinder};
+pub use sequence::{Sequence, SequenceError};
+pub use solids::{Ball, Block, Capsule, Plane, Torus};
+
+use muslin_linalg::Vec3;
+
+/// The closest point of an obstacle, and what happens there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObstaclePoint {
+    /// The closest point of the surface, m.
+    pub position: Vec3,
+    /// Unit vector out of the surface: the direction in which the signed distance grows.
+    pub normal: Vec3,
+    /// Distance, m; negative inside, or behind an open mesh.
+    pub signed_distance: f64,
+    /// Velocity of the surface's material there, m/s.
+    pub velocity: Vec3,
+}
+
+/// How an obstacle takes part in contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Matter all the way through, with an exact signed distance: vertices are kept out of it.
+    Solid,
+    /// A skin of triangles, possibly thin and open: nothing crosses it, from either side.
+    Mesh,
+}
+
+/// A surface that may move in a prescribed way.
+pub trait Obstacle: Send + Sync {
+    /// Closest point of the surface at a time (s), or none if the surface is farther than `within` (m). Solids always
+    /// answer for points inside them.
+    fn closest(&self, point: Vec3, time: f64, within: f64) -> Option<ObstaclePoint>;
+
+    /// Triangles of a surface to draw and to collide with; the same at all times, front sides outward. For solids with
+    /// curved surfaces they are inscribed.
+    fn faces(&self) -> &[[u32; 3]];
+
+    /// Appends the vertices of these triangles at a time, m.
+    fn positions(&self, time: f64, out: &mut Vec<Vec3>);
+
+    /// Appends their velocities, m/s.
+    fn velocities(&self, time: f64, out: &mut Vec<Vec3>);
+
+    /// How it takes part in contact.
+    fn nature(&self) -> Nature;
+
+    /// Whether it ever moves.
+    fn moves(&self) -> bool;
+
+    /// Fraction of the way at which a point that moves straight from one place and time to another may first come
+    /// within `separation` (m) of the solid; never later than it happens, none if it does not. The way is straight as
+    /// seen from the obstacle, which for one that turns differs from straight in the scene by the square of the angle.
+    fn first_contact(&self, from: (Vec3, f64), to: (Vec3, f64), separation: f64) -> Option<f64> {
+        let (way, length) = (to.0 - from.0, from.0.distance(to.0));
+        let mut at = 0.0;
+        // Never jumps over anything: no point of the way is nearer than the distance just measured.
+        for _ in 0..MOST_STEPS {
+            let time = from.1 + (to.1 - from.1) * at;
+            let gap = self
+                .closest(from.0 + way * at, time, f64::INFINITY)?
+                .signed_distance
+                - separation;
+            if gap <= STOP * separation {
+                return Some(at);
+            }
+            at += gap / length;
+            if at > 1.0 {
+                return None;
+            }
+        }
+        Some(at)
+    }
+}
+
+/// Steps after which a grazing path is called a contact.
+const MOST_STEPS: usize = 256;
+/// Nearness, relative to the separation, at which a path is called a contact.
+const STOP: f64 = 0.01;
+
+#[cfg(test)]
+mod tests;

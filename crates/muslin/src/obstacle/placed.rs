@@ -1,0 +1,146 @@
+//! An obstacle put somewhere and led along a motion: points are taken into its own frame and answers back.
+
+use super::{Nature, Obstacle, ObstaclePoint};
+use crate::motion::{Motion, Pose};
+use muslin_linalg::{Quat, Vec3};
+
+/// Where something stands: scaled, then turned about the origin, then moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Size factor, positive.
+    pub scale: f64,
+    /// Rotation.
+    pub rotation: Quat,
+    /// Displacement, m.
+    pub translation: Vec3,
+}
+
+impl Placement {
+    /// As it is.
+    pub const IDENTITY: Self = Self {
+        scale: 1.0,
+        rotation: Quat::IDENTITY,
+        translation: Vec3::ZERO,
+    };
+
+    /// Image of a point.
+    pub fn apply(&self, point: Vec3) -> Vec3 {
+        self.rotation * (point * self.scale) + self.translation
+    }
+
+    /// The point whose image is given.
+    pub fn unapply(&self, image: Vec3) -> Vec3 {
+        self.rotation.conjugate() * (image - self.translation) / self.scale
+    }
+
+    /// This placement followed by a pose about a pivot.
+    fn then(&self, pose: &Pose, pivot: Vec3) -> Self {
+        Self {
+            scale: self.scale * pose.scale,
+            rotation: pose.rotation * self.rotation,
+            translation: pose.apply(self.translation, pivot),
+        }
+    }
+}
+
+/// An obstacle somewhere, at rest or led.
+pub struct Placed {
+    inner: Box<dyn Obstacle>,
+    placement: Placement,
+    motion: Motion,
+    pivot: Vec3,
+}
+
+impl Placed {
+    /// Puts `inner` at `placement` and leads it from there by `motion`, turning and scaling about `pivot` (m).
+    pub fn new(
+        inner: Box<dyn Obstacle>,
+        placement: Placement,
+        motion: Motion,
+        pivot: Vec3,
+    ) -> Self {
+        Self {
+            inner,
+            placement,
+            motion,
+            pivot,
+        }
+    }
+
+    /// Where it stands at a time (s).
+    pub fn at(&self, time: f64) -> Placement {
+        match self.motion {
+            Motion::Fixed => self.placement,
+            _ => self.placement.then(&self.motion.at(time), self.pivot),
+        }
+    }
+
+    /// Velocity of the material at `image`, where the obstacle in its own frame moves at `inner`.
+    fn velocity(&self, time: f64, at: &Placement, image: Vec3, inner: Vec3) -> Vec3 {
+        let carried = at.rotation * (inner * at.scale);
+        if matches!(self.motion, Motion::Fixed) {
+            return carried;
+        }
+        let rate = self.motion.rate(time);
+        carried + rate.velocity(&self.motion.at(time), image, self.pivot)
+    }
+}
+
+impl Obstacle for Placed {
+    fn closest(&self, point: Vec3, time: f64, within: f64) -> Option<ObstaclePoint> {
+        let at = self.at(time);
+        let local = at.unapply(point);
+        if !local.is_finite() {
+            return None;
+        }
+        let found = self.inner.closest(local, time, within / at.scale)?;
+        let position = at.apply(found.position);
+        Some(ObstaclePoint {
+            position,
+            normal: at.rotation * found.normal,
+            signed_distance: found.signed_distance * at.scale,
+            velocity: self.velocity(time, &at, position, found.velocity),
+        })
+    }
+
+    fn faces(&self) -> &[[u32; 3]] {
+        self.inner.faces()
+    }
+
+    fn positions(&self, time: f64, out: &mut Vec<Vec3>) {
+        let (at, first) = (self.at(time), out.len());
+        self.inner.positions(time, out);
+        for p in &mut out[first..] {
+            *p = at.apply(*p);
+        }
+    }
+
+    fn velocities(&self, time: f64, out: &mut Vec<Vec3>) {
+        let (at, first) = (self.at(time), out.len());
+        self.inner.velocities(time, out);
+        let mut positions = Vec::with_capacity(out.len() - first);
+        self.inner.positions(time, &mut positions);
+        for (v, p) in out[first..].iter_mut().zip(positions) {
+            *v = self.velocity(time, &at, at.apply(p), *v);
+        }
+    }
+
+    fn nature(&self) -> Nature {
+        self.inner.nature()
+    }
+
+    fn moves(&self) -> bool {
+        !matches!(self.motion, Motion::Fixed) || self.inner.moves()
+    }
+
+    fn first_contact(&self, from: (Vec3, f64), to: (Vec3, f64), separation: f64) -> Option<f64> {
+        let ends = [self.at(from.1), self.at(to.1)];
+        // The smaller size makes the separation larger in the obstacle's own measure: never too late.
+        let scale = ends[0].scale.min(ends[1].scale);
+        self.inner.first_contact(
+            (ends[0].unapply(from.0), from.1),
+            (ends[1].unapply(to.0), to.1),
+            separation / scale,
+        )
+    }
+}
