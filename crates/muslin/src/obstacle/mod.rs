@@ -62,8 +62,8 @@ pub trait Obstacle: Send + Sync {
     fn moves(&self) -> bool;
 
     /// Fraction of the way at which a point that moves straight from one place and time to another may first come
-    /// within `separation` (m) of the solid; never later than it happens, none if it does not. The way is straight as
-    /// seen from the obstacle, which for one that turns differs from straight in the scene by the square of the angle.
+    /// within `separation` (m) of the solid; never later than it happens, none if it does not. The way is straight
+    /// in the obstacle's own frame; [`Placed`] widens the separation by what a turning obstacle bends it.
     fn first_contact(&self, from: (Vec3, f64), to: (Vec3, f64), separation: f64) -> Option<f64> {
         let (way, length) = (to.0 - from.0, from.0.distance(to.0));
         let mut at = 0.0;

@@ -137,10 +137,20 @@ impl Obstacle for Placed {
         let ends = [self.at(from.1), self.at(to.1)];
         // The smaller size makes the separation larger in the obstacle's own measure: never too late.
         let scale = ends[0].scale.min(ends[1].scale);
+        let (own_from, own_to) = (ends[0].unapply(from.0), ends[1].unapply(to.0));
+        // Seen from an obstacle that turns, a straight way is bent; what it bulges is searched too, twice over.
+        let bulge = [0.25, 0.5, 0.75]
+            .map(|s| {
+                let pose = self.at(from.1 + s * (to.1 - from.1));
+                pose.unapply(from.0.lerp(to.0, s))
+                    .distance(own_from.lerp(own_to, s))
+            })
+            .into_iter()
+            .fold(0.0, f64::max);
         self.inner.first_contact(
-            (ends[0].unapply(from.0), from.1),
-            (ends[1].unapply(to.0), to.1),
-            separation / scale,
+            (own_from, from.1),
+            (own_to, to.1),
+            separation / scale + 2.0 * bulge,
         )
     }
 }
