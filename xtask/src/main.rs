@@ -21,10 +21,10 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(),
         ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
-        ["scenes"] => scenes(),
+        ["scenes"] => build().and_then(|()| scenes()),
         ["bench"] => cargo(&["bench", "--workspace"]),
-        ["generate"] => generate(false),
-        ["generate", "--check"] => generate(true),
+        ["generate"] => build().and_then(|()| generate(false)),
+        ["generate", "--check"] => build().and_then(|()| generate(true)),
         _ => Err(USAGE.into()),
     };
     match result {
@@ -73,19 +73,22 @@ fn lint() -> Outcome {
     ])
 }
 
-/// The `muslin` program of the development profile, built if need be.
-fn program() -> Result<PathBuf, String> {
-    cargo(&["build", "--package", "muslin-cli"])?;
+fn build() -> Outcome {
+    cargo(&["build", "--package", "muslin-cli"])
+}
+
+/// The `muslin` program of the development profile. Testing the workspace builds it on the way.
+fn program() -> PathBuf {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target
+    target
         .join("debug")
-        .join(format!("muslin{}", std::env::consts::EXE_SUFFIX)))
+        .join(format!("muslin{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Runs every validation scene; each says itself whether it met its expectations.
 fn scenes() -> Outcome {
-    let program = program()?;
+    let program = program();
     let out = std::env::temp_dir().join(format!("muslin-scenes-{}", std::process::id()));
     let mut names: Vec<String> = std::fs::read_dir(root().join("scenes/validation"))
         .map_err(|e| e.to_string())?
@@ -120,7 +123,7 @@ fn scenes() -> Outcome {
 
 /// Files that follow from others.
 fn generate(only_check: bool) -> Outcome {
-    let program = program()?;
+    let program = program();
     let schema = Command::new(program)
         .arg("schema")
         .output()
