@@ -4,11 +4,13 @@ mod candidate;
 mod crossings;
 mod detector;
 mod prune;
+mod touch;
 
 pub use candidate::{Candidate, Kind, NO_VERTEX};
 pub use crossings::{Crossing, CrossingJudge, Party};
 pub use detector::{DetectParams, Detector};
 pub use prune::prune;
+pub use touch::Touch;
 
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,7 @@ impl World {
             revision: 0,
             topology_revision: 0,
             reactions: Vec::new(),
+            touches: Vec::new(),
             wants_reactions: scene
                 .measure
                 .iter()

@@ -10,6 +10,7 @@ pub use describe::describe;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
 
+use crate::contact::Touch;
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::Fabric;
@@ -113,6 +114,8 @@ pub struct World {
     pub reactions: Vec<Vec3>,
     /// Whether steppers should fill `reactions`.
     pub wants_reactions: bool,
+    /// Contacts of the last step.
+    pub touches: Vec<Touch>,
 }
 
 impl World {
