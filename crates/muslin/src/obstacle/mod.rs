@@ -55,6 +55,13 @@ pub trait Obstacle: Send + Sync {
     /// Appends their velocities, m/s.
     fn velocities(&self, time: f64, out: &mut Vec<Vec3>);
 
+    /// Where the material point that is at `point` at one time is at another (s). Only what moves as a whole needs to
+    /// say it; the triangles of meshes tell their own way.
+    fn carried(&self, point: Vec3, from: f64, to: f64) -> Vec3 {
+        let _ = (from, to);
+        point
+    }
+
     /// How it takes part in contact.
     fn nature(&self) -> Nature;
 

@@ -97,16 +97,12 @@ impl Prepared {
             MeasureKind::Speed => (weighted(&|i| v[i].length_squared()) / total_mass()).sqrt(),
             MeasureKind::LargestSpeed => vertices().map(|i| v[i].length()).fold(0.0, f64::max),
             MeasureKind::CenterOfMass => weighted(&|i| x[i].dot(d)) / total_mass(),
-            MeasureKind::Height => {
-                let up = if world.gravity.length() > 0.0 {
-                    -world.gravity.normalize()
-                } else {
-                    Vec3::Z
-                };
-                vertices()
-                    .map(|i| x[i].dot(up))
-                    .fold(f64::INFINITY, f64::min)
-            }
+            MeasureKind::Height => vertices()
+                .map(|i| x[i].dot(up(world)))
+                .fold(f64::INFINITY, f64::min),
+            MeasureKind::Highest => vertices()
+                .map(|i| x[i].dot(up(world)))
+                .fold(f64::NEG_INFINITY, f64::max),
             MeasureKind::LargestStretch => {
                 bodies()
                     .map(|b| extreme_stretch(b, x).1)
@@ -138,6 +134,11 @@ impl Prepared {
             }
         }
     }
+}
+
+/// Against gravity, or z where there is none.
+fn up(world: &World) -> Vec3 {
+    (-world.gravity).normalize_or(Vec3::Z)
 }
 
 /// Smallest and largest principal stretch of a body.
