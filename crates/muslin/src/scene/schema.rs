@@ -1,5 +1,6 @@
 //! The scene file, key by key. The comments here are the reference: the schema for editors is made from them.
 
+use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
 use crate::material::Fabric;
 use schemars::JsonSchema;
@@ -40,6 +41,9 @@ pub struct SceneFile {
     /// Things that cloth meets and does not move, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub obstacle: BTreeMap<String, ObstacleSpec>,
+    /// Friction of pairs, by names of objects, fabrics, fibres or materials; it comes before the `friction` of objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub friction: Vec<FrictionPair>,
     /// Forces on vertices, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub force: BTreeMap<String, PointForce>,
@@ -210,6 +214,9 @@ pub struct Cloth {
     pub translate: Triple,
     /// A fabric of this scene, a shipped one, or a file (.toml) relative to the scene file.
     pub fabric: String,
+    /// Friction on itself, on other cloth (the smaller of both counts) and on obstacles that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction: Option<FrictionValue>,
     /// Angle from the shape's first material axis to warp, degrees.
     #[serde(default)]
     pub grain: f64,
