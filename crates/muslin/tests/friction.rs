@@ -144,7 +144,7 @@ fn dragging_has_no_preferred_direction() {
 fn a_strap_slips_over_a_capstan_at_the_exponential_ratio() {
     let mut s = shipped(
         "capstan",
-        &["force.slips_high.path.z=-min(1,t)-0.5*max(0,t-1.5)".into()],
+        &["force.slips_high.path.z=exp(-4*t)-1-0.25*(t-1.5+sqrt((t-1.5)^2+0.01))".into()],
     );
     run(&mut s, 2.0);
     let light = s.world.bodies[1].vertices.clone().find(|i| {
@@ -156,7 +156,8 @@ fn a_strap_slips_over_a_capstan_at_the_exponential_ratio() {
     while s.world.time < 6.0 {
         run(&mut s, s.dt());
         if s.world.state.x[light].z > settled + 0.005 {
-            ratio = Some(1.0 + 0.5 * (s.world.time - 1.5));
+            let late = s.world.time - 1.5;
+            ratio = Some(1.0 + 0.25 * (late + (late * late + 0.01).sqrt()));
             break;
         }
     }

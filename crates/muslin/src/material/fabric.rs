@@ -18,6 +18,9 @@ pub struct Fabric {
     /// Which numbers the source does not give and how they were chosen.
     #[serde(default)]
     pub assumed: String,
+    /// Fibre that makes up at least 85 % of it, such as `cotton`: friction is looked up by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fibre: Option<String>,
     /// Mass per area, kg/m².
     pub density: f64,
     /// Thickness of the sheet, m. The default is 0.5 mm, or the plate's.

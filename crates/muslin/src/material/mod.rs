@@ -1,10 +1,17 @@
-//! What cloth is made of: data as written in a file, and the laws that forces are built from.
+//! What cloth is made of and how surfaces rub: data as written in a file, and the laws that forces and contacts are built
+//! from.
 
 mod fabric;
+mod friction;
+mod friction_pairs;
 mod law;
 
 pub use fabric::{
     Bend, BendElement, Fabric, FabricFault, IsotropicSheet, OrthotropicSheet, Plate, Springs,
     Stretch, shipped_fabric, shipped_fabrics,
 };
+pub use friction::{
+    Anisotropy, Cone, DEFAULT_CLOTH, DEFAULT_OBSTACLE, Line, Origin, PairFriction, matchstick,
+};
+pub use friction_pairs::{ANY, Grade, ShippedPair, shipped_pairs, shipped_surfaces};
 pub use law::{StretchLaw, StretchSample};

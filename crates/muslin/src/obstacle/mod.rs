@@ -62,6 +62,12 @@ pub trait Obstacle: Send + Sync {
         point
     }
 
+    /// Where a direction of its own frame points in the scene at a time (s). Its own frame is the one before it is
+    /// placed; what deforms in that frame does not turn it.
+    fn direction(&self, own: Vec3, _time: f64) -> Vec3 {
+        own
+    }
+
     /// How it takes part in contact.
     fn nature(&self) -> Nature;
 

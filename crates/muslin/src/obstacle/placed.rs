@@ -133,6 +133,10 @@ impl Obstacle for Placed {
         self.at(to).apply(own)
     }
 
+    fn direction(&self, own: Vec3, time: f64) -> Vec3 {
+        self.at(time).rotation * self.inner.direction(own, time)
+    }
+
     fn nature(&self) -> Nature {
         self.inner.nature()
     }

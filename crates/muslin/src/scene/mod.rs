@@ -1,17 +1,21 @@
 //! What the user wrote: a TOML file, read into [`SceneFile`], checked, with errors that name file, line and remedy.
 
 mod error;
+mod friction_schema;
 mod load;
 pub mod mesh_file;
 mod obstacle_schema;
 mod schema;
 mod shipped;
 mod validate;
+mod validate_friction;
 mod validate_obstacle;
 
 pub use error::SceneError;
+pub use friction_schema::*;
 pub use load::{Override, SceneSource};
 pub(crate) use load::{nearest_name, read_fabric};
 pub use obstacle_schema::*;
 pub use schema::*;
 pub use shipped::{ShippedScene, shipped_scene, shipped_scenes};
+pub(crate) use validate_friction::direction as check_direction;

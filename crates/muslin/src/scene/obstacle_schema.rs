@@ -1,5 +1,6 @@
 //! The `[obstacle.NAME]` sections of a scene file, key by key.
 
+use super::friction_schema::FrictionValue;
 use super::schema::{Keyframe, PathSpec, Rotation, Triple, one};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,12 @@ pub struct ObstacleSpec {
     /// Mesh files of the same connectivity, passed through smoothly in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<SequenceSpec>,
+    /// Friction with everything that touches it, unless a `[[friction]]` says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction: Option<FrictionValue>,
+    /// What its surface is made of: a name for `[[friction]]` and for the table that comes with Muslin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub material: Option<String>,
     /// Size factor; applied first.
     #[serde(default = "one")]
     pub scale: f64,

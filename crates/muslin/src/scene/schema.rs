@@ -1,5 +1,6 @@
 //! The scene file, key by key. The comments here are the reference: the schema for editors is made from them.
 
+use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
 use crate::material::Fabric;
 use schemars::JsonSchema;
@@ -43,6 +44,9 @@ pub struct SceneFile {
     /// Things that cloth meets and does not move, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub obstacle: BTreeMap<String, ObstacleSpec>,
+    /// Friction of pairs, by names of objects, fabrics, fibres or materials; it comes before the `friction` of objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub friction: Vec<FrictionPair>,
     /// Forces on vertices, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub force: BTreeMap<String, PointForce>,
@@ -83,6 +87,9 @@ impl Default for Output {
 pub struct ContactSpec {
     /// What cloth meets.
     pub between: Between,
+    /// Friction coefficient wherever the scene types no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub friction: Option<f64>,
     /// Things that are nearer than their thickness are parted at most this fast, m/s.
     pub recovery_speed: f64,
     /// How often a step is solved again when its motion meets something new.
@@ -93,6 +100,7 @@ impl Default for ContactSpec {
     fn default() -> Self {
         Self {
             between: Between::All,
+            friction: None,
             recovery_speed: 0.5,
             rounds: 4,
         }
@@ -272,6 +280,9 @@ pub struct Cloth {
     /// from obstacles. Cloth keeps at most half of its shortest edge from itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thickness: Option<f64>,
+    /// Friction on itself, on other cloth (the smaller of both counts) and on obstacles that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friction: Option<FrictionValue>,
     /// Angle from the shape's first material axis to warp, degrees.
     #[serde(default)]
     pub grain: f64,

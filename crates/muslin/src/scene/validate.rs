@@ -125,6 +125,7 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
     for (name, spec) in &scene.obstacle {
         super::validate_obstacle::obstacle(&format!("obstacle.{name}"), spec)?;
     }
+    super::validate_friction::friction(scene)?;
     for (name, force) in &scene.force {
         let key = format!("force.{name}");
         known_cloth(scene, &format!("{key}.cloth"), &force.cloth)?;

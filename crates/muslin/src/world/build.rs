@@ -1,7 +1,7 @@
 //! From the scene as written to the world at time zero.
 
 use super::select::Selection;
-use super::{Body, Held, Push, State, World};
+use super::{Body, FrictionTable, Held, Push, State, World};
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::{Fabric, shipped_fabric, shipped_fabrics};
@@ -23,6 +23,7 @@ impl World {
             state: State::default(),
             mass: Vec::new(),
             obstacles: super::obstacles::build(scene, folder)?,
+            friction: FrictionTable::default(),
             pins: Vec::new(),
             pushes: Vec::new(),
             gravity: Vec3::from_array(scene.gravity),
@@ -43,6 +44,7 @@ impl World {
         for (name, cloth) in &scene.cloth {
             world.add_cloth(scene, folder, name, cloth)?;
         }
+        world.friction = FrictionTable::build(scene, &world.bodies)?;
         for (name, pin) in &scene.pin {
             world.add_pin(name, pin)?;
         }

@@ -2,6 +2,7 @@
 
 use super::World;
 use super::select::bounds;
+use crate::contact::Party;
 use crate::scene::SceneFile;
 use crate::simulation::steps_per_frame;
 use std::fmt::Write;
@@ -97,6 +98,7 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
             writeln!(out, "          mended: {repair}")?;
         }
     }
+    write_friction(world, out)?;
     for pin in &world.pins {
         let what = if matches!(pin.motion, crate::motion::Motion::Fixed) {
             "holds"
@@ -157,4 +159,55 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
         factor / 1e6
     )?;
     writeln!(out, "methods   implicit")
+}
+
+/// Pairs that are listed one by one.
+const MOST_PAIRS: usize = 60;
+
+/// What holds where two objects touch, and who says so.
+fn write_friction(world: &World, out: &mut String) -> std::fmt::Result {
+    let cloths = 0..world.bodies.len();
+    let pairs = cloths.clone().flat_map(|i| {
+        let others = (i..world.bodies.len()).map(Party::Cloth);
+        others
+            .chain((0..world.obstacles.len()).map(Party::Obstacle))
+            .map(move |other| (i, other))
+    });
+    for (i, other) in pairs.clone().take(MOST_PAIRS) {
+        let on = match other {
+            Party::Cloth(j) if i == j => "itself".to_string(),
+            Party::Cloth(j) => format!("`{}`", world.bodies[j].name),
+            Party::Obstacle(j) => format!("`{}`", world.obstacles[j].name),
+        };
+        let pair = world.friction.between(Party::Cloth(i), other);
+        let coefficient = match &pair.anisotropy {
+            Some(a) => {
+                let (lines, sides) = match a.lines {
+                    [Some(l), None] => (format!("{l}"), "the first"),
+                    [None, Some(l)] => (format!("{l}"), "the second"),
+                    [a, b] => {
+                        let each: Vec<String> =
+                            [a, b].iter().flatten().map(ToString::to_string).collect();
+                        (each.join(" and "), "both")
+                    }
+                };
+                format!(
+                    "{} along and {} across {lines} of {sides}, {} where lines cross at right angles",
+                    a.along, a.across, pair.isotropic
+                )
+            }
+            None => pair.isotropic.to_string(),
+        };
+        let name = &world.bodies[i].name;
+        writeln!(
+            out,
+            "friction  `{name}` on {on}: {coefficient} ({})",
+            pair.origin
+        )?;
+    }
+    let more = pairs.count().saturating_sub(MOST_PAIRS);
+    if more > 0 {
+        writeln!(out, "          and {more} more pairs")?;
+    }
+    Ok(())
 }

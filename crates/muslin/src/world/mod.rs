@@ -1,12 +1,16 @@
 //! What exists now: bodies, their shared state, what holds and pushes them, and the clock.
 
 mod build;
+mod cone;
 mod describe;
 mod forces;
+mod friction;
+mod friction_names;
 mod obstacles;
 mod select;
 
 pub use describe::describe;
+pub use friction::FrictionTable;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
 
@@ -99,6 +103,8 @@ pub struct World {
     pub mass: Vec<f64>,
     /// What cloth meets, in the order of their names.
     pub obstacles: Vec<WorldObstacle>,
+    /// Friction between any two of them.
+    pub friction: FrictionTable,
     /// Prescribed motion.
     pub pins: Vec<Held>,
     /// Forces on vertices.
@@ -196,6 +202,9 @@ impl World {
         bodies + self.forces.bytes() + self.mass.len() * (24 + 24 + 8)
     }
 }
+
+#[cfg(test)]
+mod friction_tests;
 
 impl Held {
     /// Where vertex `i` of this pin has to be at a time.
