@@ -2,6 +2,7 @@
 
 use crate::FrictionError;
 use crate::gauss_seidel::GaussSeidel;
+use crate::newton::Newton;
 use crate::prepared::{Node, Prepared, prepare};
 use crate::problem::FrictionProblem;
 use crate::validate::validate;
@@ -73,6 +74,7 @@ pub struct Solver {
     nodes: Vec<Node>,
     contacts: Vec<Prepared>,
     gauss_seidel: GaussSeidel,
+    newton: Newton,
 }
 
 impl Solver {
@@ -93,6 +95,36 @@ impl Solver {
             method: "gauss-seidel",
             ..SolveReport::default()
         };
+        if params.method == Method::Newton {
+            report.method = "newton";
+            let warm: usize = std::env::var("WARM").map_or(20, |s| s.parse().unwrap());
+            self.gauss_seidel.run(
+                problem,
+                &self.nodes,
+                &self.contacts,
+                params.tolerance,
+                warm,
+                v,
+                r,
+                |_, _| false,
+            );
+            let end = self.newton.run(
+                problem,
+                &self.nodes,
+                &self.contacts,
+                params.tolerance,
+                100,
+                v,
+                r,
+            );
+            report.newton_iterations = end.iterations;
+            report.factorisations = end.factorisations;
+            report.converged = end.converged;
+            report.contact_error = end.residual.contact;
+            report.dynamics_error = end.residual.dynamics;
+            report.worst_contact = end.residual.worst_contact;
+            return Ok(report);
+        }
         let end = self.gauss_seidel.run(
             problem,
             &self.nodes,

@@ -1,0 +1,466 @@
+//! Semismooth Newton on the augmented form of the law: for stiff systems, where sweeps crawl.
+//!
+//! With a large R, `r⁺ = P(r - R u)` clamped to the cone holds at the answer for every R. Eliminating r⁺ leaves a system in
+//! velocities only, the matrix plus a penalty at every active contact, while the multipliers r make the penalty exact:
+//! an iteration with unchanged states divides what is left of the error by about R over the matrix.
+
+mod krylov;
+mod system;
+
+use crate::prepared::{Node, Prepared};
+use crate::problem::FrictionProblem;
+use crate::residual::{Residual, imbalance, impulses, measure};
+use krylov::Krylov;
+use muslin_linalg::{Mat3, Vec3};
+use system::System;
+
+/// Penalty over the contact's own resistance.
+const PENALTY: f64 = 1e3;
+/// Scale of velocity against impulse when states are told apart, over the contact's own resistance.
+const CLASSIFY: f64 = 1.0;
+/// Accuracy of the coupling of sliding friction with normal impulses.
+const COUPLING_TOLERANCE: f64 = 1e-10;
+/// Full steps in a row that may fail to halve the error.
+const PATIENCE: usize = 2;
+/// Cautious steps between two updates of multipliers.
+const MAX_SETTLING: usize = 12;
+
+/// One contact at the present point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Branch {
+    /// Impulse after clamping.
+    r: Vec3,
+    /// Symmetric part of minus its derivative by velocity.
+    stiffness: Mat3,
+    /// Friction per normal impulse of a sliding contact, which the symmetric part leaves out.
+    pull: Vec3,
+    /// Minus the derivative of the normal impulse by normal velocity.
+    normal: f64,
+}
+
+impl Branch {
+    /// No impulse, whatever the velocity.
+    const SEPARATE: Self = Self {
+        r: Vec3::ZERO,
+        stiffness: Mat3::ZERO,
+        pull: Vec3::ZERO,
+        normal: 0.0,
+    };
+}
+
+/// Working memory.
+#[derive(Default)]
+pub(crate) struct Newton {
+    system: System,
+    krylov: Krylov,
+    branches: Vec<Branch>,
+    factored: Vec<Mat3>,
+    force: Vec<Vec3>,
+    step: Vec<Vec3>,
+    image: Vec<Vec3>,
+    clamped: Vec<Vec3>,
+    best: [Vec<Vec3>; 2],
+}
+
+/// How a run ended.
+pub(crate) struct NewtonEnd {
+    pub(crate) residual: Residual,
+    pub(crate) iterations: usize,
+    pub(crate) factorisations: usize,
+    pub(crate) converged: bool,
+    /// Whether a factorisation was refused: the matrix is not positive definite, or too large.
+    pub(crate) failed: bool,
+}
+
+impl Newton {
+    /// Iterates until both errors are below `tolerance`, `max_factorisations` are done, or steps lead nowhere.
+    ///
+    /// Full steps come first. When they stop helping, the best point so far is settled by cautious ones, and full steps
+    /// start again from there. The best point is what is returned.
+    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
+    pub(crate) fn run(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        contacts: &[Prepared],
+        tolerance: f64,
+        max_factorisations: usize,
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+    ) -> NewtonEnd {
+        let mut end = NewtonEnd {
+            residual: Residual::default(),
+            iterations: 0,
+            factorisations: 0,
+            converged: false,
+            failed: false,
+        };
+        if self.system.analyse(problem).is_err() {
+            end.failed = true;
+            return end;
+        }
+        self.factored.clear();
+        self.step.resize(v.len(), Vec3::ZERO);
+        let trace = std::env::var("TRACE").is_ok();
+        let mut best = f64::INFINITY;
+        let mut base = f64::INFINITY;
+        let mut stale = 0;
+        loop {
+            impulses(problem, r, &mut self.force);
+            let residual = measure(problem, nodes, contacts, v, r, &self.force);
+            if trace {
+                println!(
+                    "   {} contact {:.1e} dynamics {:.1e}",
+                    end.factorisations, residual.contact, residual.dynamics
+                );
+            }
+            let merit = residual.contact.max(residual.dynamics);
+            if merit < best || end.iterations == 0 {
+                best = merit;
+                end.residual = residual;
+                keep(&mut self.best, v, r);
+            }
+            stale = if merit < 0.5 * base { 0 } else { stale + 1 };
+            base = base.min(merit);
+            end.converged = merit < tolerance;
+            if end.converged || end.failed || end.factorisations >= max_factorisations {
+                break;
+            }
+            if stale > PATIENCE {
+                restore(&self.best, v, r);
+                self.settle(problem, nodes, contacts, tolerance, v, r, &mut end);
+                stale = 0;
+                base = f64::INFINITY;
+                continue;
+            }
+            self.branch(problem, contacts, v, r, true);
+            self.refactor(problem, &mut end);
+            if !end.failed {
+                self.newton_step(problem, nodes, v, r);
+                end.iterations += 1;
+            }
+        }
+        restore(&self.best, v, r);
+        end
+    }
+
+    /// Factors the symmetric part, unless that was the last one factored.
+    fn refactor(&mut self, problem: &FrictionProblem, end: &mut NewtonEnd) {
+        let same = self.factored.len() == self.branches.len()
+            && end.factorisations > 0
+            && (self.branches.iter().zip(&self.factored)).all(|(b, f)| b.stiffness == *f);
+        if same {
+            return;
+        }
+        self.factored.clear();
+        self.factored
+            .extend(self.branches.iter().map(|b| b.stiffness));
+        end.factorisations += 1;
+        end.failed = self.system.factorise(problem, &self.factored).is_err();
+    }
+
+    /// Steps with a line search on the energy of the penalised problem, whose friction bounds are held during a step.
+    ///
+    /// That energy is convex, so these steps cannot run away. They end when momentum is balanced well enough for new
+    /// multipliers to make sense.
+    fn settle(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        contacts: &[Prepared],
+        tolerance: f64,
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+        end: &mut NewtonEnd,
+    ) {
+        let trace = std::env::var("TRACE").is_ok();
+        for _ in 0..MAX_SETTLING {
+            self.branch(problem, contacts, v, r, false);
+            self.refactor(problem, end);
+            if end.failed {
+                break;
+            }
+            self.clamped.clear();
+            self.clamped.extend(self.branches.iter().map(|b| b.r));
+            self.imbalances(problem, nodes, v);
+            let slope = self.step.clone();
+            self.system.solve(&mut self.step);
+            let t = self.search(problem, contacts, v, r, &slope);
+            for (v, step) in v.iter_mut().zip(&self.step) {
+                *v += t * *step;
+            }
+            end.iterations += 1;
+            self.branch(problem, contacts, v, r, false);
+            self.clamped.clear();
+            self.clamped.extend(self.branches.iter().map(|b| b.r));
+            impulses(problem, &self.clamped, &mut self.force);
+            let e = measure(problem, nodes, contacts, v, &self.clamped, &self.force);
+            if trace {
+                println!(
+                    "      settle t {t:.3} contact {:.1e} dynamics {:.1e}",
+                    e.contact, e.dynamics
+                );
+            }
+            if e.dynamics < (0.1 * e.contact).max(0.1 * tolerance) {
+                break;
+            }
+        }
+        r.copy_from_slice(&self.clamped);
+    }
+
+    /// Where along the step the energy is least, at most one.
+    fn search(
+        &mut self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        v: &[Vec3],
+        r: &[Vec3],
+        slope: &[Vec3],
+    ) -> f64 {
+        // Without contacts the derivative is linear along the step.
+        impulses(problem, &self.clamped, &mut self.force);
+        let mut start = 0.0;
+        let mut curvature = 0.0;
+        self.image.resize(v.len(), Vec3::ZERO);
+        problem
+            .matrix
+            .multiply(problem.pattern, &self.step, &mut self.image);
+        for n in 0..v.len() {
+            start -= self.step[n].dot(slope[n] - self.force[n]);
+            curvature += self.step[n].dot(self.image[n]);
+        }
+        let derivative = |t: f64| {
+            let mut sum = start + t * curvature;
+            for (c, contact) in problem.contacts.iter().enumerate() {
+                let du = contact.velocity(&self.step) - contact.offset;
+                let u = contact.velocity(v) + t * du;
+                let bound = contacts[c].cone.mu * self.clamped[c].x;
+                sum -= bounded(&contacts[c], u, r[c], bound, spen()).dot(du);
+            }
+            sum
+        };
+        let first = derivative(0.0);
+        let last = derivative(1.0);
+        if last <= 0.1 * first.abs() {
+            return 1.0;
+        }
+        let (mut low, mut high, mut f_low, mut f_high) = (0.0, 1.0, first, last);
+        let mut t = 0.5;
+        for _ in 0..30 {
+            t = low - f_low * (high - low) / (f_high - f_low);
+            if !(t > low && t < high) {
+                t = 0.5 * (low + high);
+            }
+            let f = derivative(t);
+            if f.abs() <= 0.1 * first.abs() {
+                break;
+            }
+            // The end that stays is weighed down, or the secant creeps.
+            if f < 0.0 {
+                (low, f_low) = (t, f);
+                f_high *= 0.5;
+            } else {
+                (high, f_high) = (t, f);
+                f_low *= 0.5;
+            }
+        }
+        t
+    }
+
+    /// Minus what is missing from the balance of momentum with the clamped impulses; held rows included.
+    fn imbalances(&mut self, problem: &FrictionProblem, nodes: &[Node], v: &[Vec3]) {
+        impulses(problem, &self.clamped, &mut self.force);
+        for n in 0..v.len() {
+            self.step[n] = -imbalance(problem, nodes, v, &self.force, n);
+            // A held coordinate takes the velocity its own row gives it.
+            let held = Vec3::ONE - nodes[n].free;
+            if held != Vec3::ZERO {
+                let block = problem.matrix.diagonal(problem.pattern, n);
+                self.step[n] -= held * (block * v[n] + problem.b[n]);
+            }
+        }
+    }
+
+    /// States, impulses and derivatives at the present point.
+    fn branch(
+        &mut self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        v: &[Vec3],
+        r: &[Vec3],
+        exact: bool,
+    ) {
+        self.branches.clear();
+        self.branches
+            .extend(problem.contacts.iter().zip(contacts).zip(r).map(
+                |((contact, prepared), r)| {
+                    if exact {
+                        exact_branch(prepared, contact.velocity(v), *r)
+                    } else {
+                        clamped_branch(prepared, contact.velocity(v), *r, spen())
+                    }
+                },
+            ));
+    }
+
+    /// Solves for a change of velocity and applies it, with the change of impulses that belongs to it.
+    fn newton_step(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+    ) {
+        self.clamped.clear();
+        self.clamped.extend(self.branches.iter().map(|b| b.r));
+        self.imbalances(problem, nodes, v);
+        self.krylov.solve(
+            problem,
+            &mut self.system,
+            &self.branches,
+            COUPLING_TOLERANCE,
+            &mut self.step,
+        );
+        for (c, contact) in problem.contacts.iter().enumerate() {
+            let branch = &self.branches[c];
+            let change = contact.velocity(&self.step) - contact.offset;
+            r[c] = branch.r - branch.stiffness * change - branch.pull * (branch.normal * change.x);
+        }
+        for (v, step) in v.iter_mut().zip(&self.step) {
+            *v += *step;
+        }
+    }
+}
+
+/// Newton's equations of one contact: the state is told by `r - rho u`, active rows ask for zero velocity.
+fn exact_branch(prepared: &Prepared, u: Vec3, r: Vec3) -> Branch {
+    if prepared.inert {
+        return Branch::SEPARATE;
+    }
+    let s = prepared.cone.stretch;
+    let mu = prepared.cone.mu;
+    let (u, r) = (u * s, r / s);
+    let rho = CLASSIFY * prepared.rho;
+    let y = Vec3::new(
+        r.x - rho * (u.x + prepared.compliance * r.x),
+        r.y - rho * u.y,
+        r.z - rho * u.z,
+    );
+    if y.x <= 0.0 {
+        return Branch::SEPARATE;
+    }
+    let penalty = pen() * prepared.rho;
+    let soft = 1.0 + penalty * prepared.compliance;
+    let normal = penalty / soft;
+    let push = (r.x - penalty * u.x) / soft;
+    let tangent = y.y.hypot(y.z);
+    let stretched = |m: Mat3| Mat3::from_diagonal(s) * m * Mat3::from_diagonal(s);
+    if tangent <= mu * y.x {
+        return Branch {
+            r: Vec3::new(push, r.y - penalty * u.y, r.z - penalty * u.z) * s,
+            stiffness: stretched(Mat3::from_diagonal(Vec3::new(normal, penalty, penalty))),
+            pull: Vec3::ZERO,
+            normal,
+        };
+    }
+    let (ty, tz) = (y.y / tangent, y.z / tangent);
+    let share = mu * y.x / tangent;
+    let across = (rho * share / (1.0 - share)).min(penalty);
+    let aside = across * (ty * u.z - tz * u.y);
+    let off = -across * ty * tz;
+    let matrix = Mat3::from_cols(
+        Vec3::new(normal, 0.0, 0.0),
+        Vec3::new(0.0, across * tz * tz, off),
+        Vec3::new(0.0, off, across * ty * ty),
+    );
+    Branch {
+        r: Vec3::new(
+            push,
+            mu * push * ty + aside * tz,
+            mu * push * tz - aside * ty,
+        ) * s,
+        stiffness: stretched(matrix),
+        pull: Vec3::new(0.0, mu * ty, mu * tz) * s,
+        normal,
+    }
+}
+
+/// Clamps `r - R u` to the cone (disk of the clamped normal impulse), with derivatives.
+fn clamped_branch(prepared: &Prepared, u: Vec3, r: Vec3, penalty: f64) -> Branch {
+    if prepared.inert {
+        return Branch::SEPARATE;
+    }
+    let penalty = penalty * prepared.rho;
+    let normal = penalty / (1.0 + penalty * prepared.compliance);
+    let s = prepared.cone.stretch;
+    let mu = prepared.cone.mu;
+    let (u, r) = (u * s, r / s);
+    let y = Vec3::new(
+        (r.x - penalty * u.x) / (1.0 + penalty * prepared.compliance),
+        r.y - penalty * u.y,
+        r.z - penalty * u.z,
+    );
+    if y.x <= 0.0 {
+        return Branch::SEPARATE;
+    }
+    let tangent = y.y.hypot(y.z);
+    let stretched = |m: Mat3| Mat3::from_diagonal(s) * m * Mat3::from_diagonal(s);
+    if tangent <= mu * y.x {
+        return Branch {
+            r: y * s,
+            stiffness: stretched(Mat3::from_diagonal(Vec3::new(normal, penalty, penalty))),
+            pull: Vec3::ZERO,
+            normal,
+        };
+    }
+    let (ty, tz) = (y.y / tangent, y.z / tangent);
+    let across = penalty * mu * y.x / tangent;
+    let off = -across * ty * tz;
+    let matrix = Mat3::from_cols(
+        Vec3::new(normal, 0.0, 0.0),
+        Vec3::new(0.0, across * tz * tz, off),
+        Vec3::new(0.0, off, across * ty * ty),
+    );
+    Branch {
+        r: Vec3::new(y.x, mu * y.x * ty, mu * y.x * tz) * s,
+        stiffness: stretched(matrix),
+        pull: Vec3::new(0.0, mu * ty, mu * tz) * s,
+        normal,
+    }
+}
+
+/// The clamped impulse with a given bound of friction.
+fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64, penalty: f64) -> Vec3 {
+    if prepared.inert {
+        return Vec3::ZERO;
+    }
+    let penalty = penalty * prepared.rho;
+    let s = prepared.cone.stretch;
+    let mut y = r / s - penalty * (u * s);
+    y.x = (y.x / (1.0 + penalty * prepared.compliance)).max(0.0);
+    let tangent = y.y.hypot(y.z);
+    if tangent > bound {
+        y.y *= bound / tangent;
+        y.z *= bound / tangent;
+    }
+    y * s
+}
+
+fn keep(best: &mut [Vec<Vec3>; 2], v: &[Vec3], r: &[Vec3]) {
+    best[0].clear();
+    best[0].extend_from_slice(v);
+    best[1].clear();
+    best[1].extend_from_slice(r);
+}
+
+fn restore(best: &[Vec<Vec3>; 2], v: &mut [Vec3], r: &mut [Vec3]) {
+    v.copy_from_slice(&best[0]);
+    r.copy_from_slice(&best[1]);
+}
+
+fn pen() -> f64 {
+    std::env::var("PEN").map_or(PENALTY, |s| s.parse().unwrap())
+}
+fn spen() -> f64 {
+    std::env::var("SPEN").map_or(1.0, |s| s.parse().unwrap())
+}
