@@ -103,6 +103,24 @@ pub fn sheet(n: usize, ratio: f64, mu: f64, share: f64, gaps: bool) -> Family {
     )
 }
 
+/// One sheet that lies on a ball with its middle and hangs freely around it.
+pub fn draped(n: usize, ratio: f64, mu: f64) -> Family {
+    let mut random = Random(13);
+    let mut mesh = Mesh::default();
+    mesh.sheet(n, Vec3::ZERO, ratio, 0.02 * ratio, &mut random);
+    let side = mesh::SPACING * n as f64;
+    let centre = Vec3::new(0.5 * side, 0.5 * side, -0.3 * side);
+    let contacts = (0..n * n)
+        .filter(|i| (mesh.places[*i] - centre).truncate().length() < 0.2 * side)
+        .map(|i| obstacle(i, mesh.places[i] - centre, mu, 0.0))
+        .collect();
+    mesh.family(
+        format!("draped {n}x{n}, ratio {ratio}, mu {mu}"),
+        contacts,
+        &mut random,
+    )
+}
+
 /// Layers of n x n nodes above each other; 60 % of the nodes touch the next layer, and the lowest the body if asked.
 pub fn layers(n: usize, count: usize, ratio: f64, mu: f64, body: bool) -> Family {
     let mut random = Random(5);

@@ -1,52 +1,29 @@
-//! Semismooth Newton on the augmented form of the law: for stiff systems, where sweeps crawl.
+//! Semismooth Newton: for stiff systems, where sweeps crawl.
 //!
-//! With a large R, `r⁺ = P(r - R u)` clamped to the cone holds at the answer for every R. Eliminating r⁺ leaves a system in
-//! velocities only, the matrix plus a penalty at every active contact, while the multipliers r make the penalty exact:
-//! an iteration with unchanged states divides what is left of the error by about R over the matrix.
+//! Full steps solve the law's linearisation exactly and converge in a few factorisations from a fair start. Far from an
+//! answer they may run in circles; then cautious steps, on a convex energy that penalises the contacts, bring order.
+//! Impulses are eliminated, so what is factored is the matrix plus a block at every active contact.
 
+mod branch;
 mod krylov;
 mod system;
 
 use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
+use branch::{Branch, bounded};
 use krylov::Krylov;
 use muslin_linalg::{Mat3, Vec3};
-use system::System;
+pub(crate) use system::System;
 
-/// Penalty over the contact's own resistance.
-const PENALTY: f64 = 1e3;
-/// Scale of velocity against impulse when states are told apart, over the contact's own resistance.
-const CLASSIFY: f64 = 1.0;
 /// Accuracy of the coupling of sliding friction with normal impulses.
-const COUPLING_TOLERANCE: f64 = 1e-10;
+const COUPLING_TOLERANCE: f64 = 1e-6;
 /// Full steps in a row that may fail to halve the error.
 const PATIENCE: usize = 2;
+/// Rounds of cautious and full steps in a row that may fail to halve the least error.
+const MAX_UNHELPFUL: usize = 3;
 /// Cautious steps between two updates of multipliers.
 const MAX_SETTLING: usize = 12;
-
-/// One contact at the present point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Branch {
-    /// Impulse after clamping.
-    r: Vec3,
-    /// Symmetric part of minus its derivative by velocity.
-    stiffness: Mat3,
-    /// Friction per normal impulse of a sliding contact, which the symmetric part leaves out.
-    pull: Vec3,
-    /// Minus the derivative of the normal impulse by normal velocity.
-    normal: f64,
-}
-
-impl Branch {
-    /// No impulse, whatever the velocity.
-    const SEPARATE: Self = Self {
-        r: Vec3::ZERO,
-        stiffness: Mat3::ZERO,
-        pull: Vec3::ZERO,
-        normal: 0.0,
-    };
-}
 
 /// Working memory.
 #[derive(Default)]
@@ -84,7 +61,7 @@ impl Newton {
         nodes: &[Node],
         contacts: &[Prepared],
         tolerance: f64,
-        max_factorisations: usize,
+        [least_iterations, max_factorisations]: [usize; 2],
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
@@ -95,45 +72,51 @@ impl Newton {
             converged: false,
             failed: false,
         };
-        if self.system.analyse(problem).is_err() {
+        if self.system.analyse(problem, true).is_err() {
             end.failed = true;
             return end;
         }
         self.factored.clear();
         self.step.resize(v.len(), Vec3::ZERO);
-        let trace = std::env::var("TRACE").is_ok();
         let mut best = f64::INFINITY;
-        let mut base = f64::INFINITY;
+        let mut last = f64::INFINITY;
         let mut stale = 0;
+        let mut best_before = f64::INFINITY;
+        let mut unhelpful = 0;
         loop {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
-            if trace {
-                println!(
-                    "   {} contact {:.1e} dynamics {:.1e}",
-                    end.factorisations, residual.contact, residual.dynamics
-                );
-            }
             let merit = residual.contact.max(residual.dynamics);
-            if merit < best || end.iterations == 0 {
+            if merit < best || end.iterations <= least_iterations {
                 best = merit;
                 end.residual = residual;
                 keep(&mut self.best, v, r);
             }
-            stale = if merit < 0.5 * base { 0 } else { stale + 1 };
-            base = base.min(merit);
-            end.converged = merit < tolerance;
+            if merit > 0.5 * last {
+                stale += 1;
+            }
+            last = merit;
+            end.converged = merit < tolerance && end.iterations >= least_iterations;
             if end.converged || end.failed || end.factorisations >= max_factorisations {
                 break;
             }
             if stale > PATIENCE {
+                unhelpful = if best < 0.5 * best_before {
+                    0
+                } else {
+                    unhelpful + 1
+                };
+                best_before = best;
+                if unhelpful > MAX_UNHELPFUL {
+                    break;
+                }
                 restore(&self.best, v, r);
                 self.settle(problem, nodes, contacts, tolerance, v, r, &mut end);
                 stale = 0;
-                base = f64::INFINITY;
+                last = f64::INFINITY;
                 continue;
             }
-            self.branch(problem, contacts, v, r, true);
+            self.branch(problem, contacts, v, r, Branch::exact);
             self.refactor(problem, &mut end);
             if !end.failed {
                 self.newton_step(problem, nodes, v, r);
@@ -163,6 +146,7 @@ impl Newton {
     ///
     /// That energy is convex, so these steps cannot run away. They end when momentum is balanced well enough for new
     /// multipliers to make sense.
+    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     fn settle(
         &mut self,
         problem: &FrictionProblem,
@@ -173,9 +157,8 @@ impl Newton {
         r: &mut [Vec3],
         end: &mut NewtonEnd,
     ) {
-        let trace = std::env::var("TRACE").is_ok();
         for _ in 0..MAX_SETTLING {
-            self.branch(problem, contacts, v, r, false);
+            self.branch(problem, contacts, v, r, Branch::cautious);
             self.refactor(problem, end);
             if end.failed {
                 break;
@@ -190,17 +173,11 @@ impl Newton {
                 *v += t * *step;
             }
             end.iterations += 1;
-            self.branch(problem, contacts, v, r, false);
+            self.branch(problem, contacts, v, r, Branch::cautious);
             self.clamped.clear();
             self.clamped.extend(self.branches.iter().map(|b| b.r));
             impulses(problem, &self.clamped, &mut self.force);
             let e = measure(problem, nodes, contacts, v, &self.clamped, &self.force);
-            if trace {
-                println!(
-                    "      settle t {t:.3} contact {:.1e} dynamics {:.1e}",
-                    e.contact, e.dynamics
-                );
-            }
             if e.dynamics < (0.1 * e.contact).max(0.1 * tolerance) {
                 break;
             }
@@ -235,7 +212,7 @@ impl Newton {
                 let du = contact.velocity(&self.step) - contact.offset;
                 let u = contact.velocity(v) + t * du;
                 let bound = contacts[c].cone.mu * self.clamped[c].x;
-                sum -= bounded(&contacts[c], u, r[c], bound, spen()).dot(du);
+                sum -= bounded(&contacts[c], u, r[c], bound).dot(du);
             }
             sum
         };
@@ -288,19 +265,17 @@ impl Newton {
         contacts: &[Prepared],
         v: &[Vec3],
         r: &[Vec3],
-        exact: bool,
+        law: fn(&Prepared, Vec3, Vec3) -> Branch,
     ) {
         self.branches.clear();
-        self.branches
-            .extend(problem.contacts.iter().zip(contacts).zip(r).map(
-                |((contact, prepared), r)| {
-                    if exact {
-                        exact_branch(prepared, contact.velocity(v), *r)
-                    } else {
-                        clamped_branch(prepared, contact.velocity(v), *r, spen())
-                    }
-                },
-            ));
+        self.branches.extend(
+            problem
+                .contacts
+                .iter()
+                .zip(contacts)
+                .zip(r)
+                .map(|((contact, prepared), r)| law(prepared, contact.velocity(v), *r)),
+        );
     }
 
     /// Solves for a change of velocity and applies it, with the change of impulses that belongs to it.
@@ -332,120 +307,6 @@ impl Newton {
     }
 }
 
-/// Newton's equations of one contact: the state is told by `r - rho u`, active rows ask for zero velocity.
-fn exact_branch(prepared: &Prepared, u: Vec3, r: Vec3) -> Branch {
-    if prepared.inert {
-        return Branch::SEPARATE;
-    }
-    let s = prepared.cone.stretch;
-    let mu = prepared.cone.mu;
-    let (u, r) = (u * s, r / s);
-    let rho = CLASSIFY * prepared.rho;
-    let y = Vec3::new(
-        r.x - rho * (u.x + prepared.compliance * r.x),
-        r.y - rho * u.y,
-        r.z - rho * u.z,
-    );
-    if y.x <= 0.0 {
-        return Branch::SEPARATE;
-    }
-    let penalty = pen() * prepared.rho;
-    let soft = 1.0 + penalty * prepared.compliance;
-    let normal = penalty / soft;
-    let push = (r.x - penalty * u.x) / soft;
-    let tangent = y.y.hypot(y.z);
-    let stretched = |m: Mat3| Mat3::from_diagonal(s) * m * Mat3::from_diagonal(s);
-    if tangent <= mu * y.x {
-        return Branch {
-            r: Vec3::new(push, r.y - penalty * u.y, r.z - penalty * u.z) * s,
-            stiffness: stretched(Mat3::from_diagonal(Vec3::new(normal, penalty, penalty))),
-            pull: Vec3::ZERO,
-            normal,
-        };
-    }
-    let (ty, tz) = (y.y / tangent, y.z / tangent);
-    let share = mu * y.x / tangent;
-    let across = (rho * share / (1.0 - share)).min(penalty);
-    let aside = across * (ty * u.z - tz * u.y);
-    let off = -across * ty * tz;
-    let matrix = Mat3::from_cols(
-        Vec3::new(normal, 0.0, 0.0),
-        Vec3::new(0.0, across * tz * tz, off),
-        Vec3::new(0.0, off, across * ty * ty),
-    );
-    Branch {
-        r: Vec3::new(
-            push,
-            mu * push * ty + aside * tz,
-            mu * push * tz - aside * ty,
-        ) * s,
-        stiffness: stretched(matrix),
-        pull: Vec3::new(0.0, mu * ty, mu * tz) * s,
-        normal,
-    }
-}
-
-/// Clamps `r - R u` to the cone (disk of the clamped normal impulse), with derivatives.
-fn clamped_branch(prepared: &Prepared, u: Vec3, r: Vec3, penalty: f64) -> Branch {
-    if prepared.inert {
-        return Branch::SEPARATE;
-    }
-    let penalty = penalty * prepared.rho;
-    let normal = penalty / (1.0 + penalty * prepared.compliance);
-    let s = prepared.cone.stretch;
-    let mu = prepared.cone.mu;
-    let (u, r) = (u * s, r / s);
-    let y = Vec3::new(
-        (r.x - penalty * u.x) / (1.0 + penalty * prepared.compliance),
-        r.y - penalty * u.y,
-        r.z - penalty * u.z,
-    );
-    if y.x <= 0.0 {
-        return Branch::SEPARATE;
-    }
-    let tangent = y.y.hypot(y.z);
-    let stretched = |m: Mat3| Mat3::from_diagonal(s) * m * Mat3::from_diagonal(s);
-    if tangent <= mu * y.x {
-        return Branch {
-            r: y * s,
-            stiffness: stretched(Mat3::from_diagonal(Vec3::new(normal, penalty, penalty))),
-            pull: Vec3::ZERO,
-            normal,
-        };
-    }
-    let (ty, tz) = (y.y / tangent, y.z / tangent);
-    let across = penalty * mu * y.x / tangent;
-    let off = -across * ty * tz;
-    let matrix = Mat3::from_cols(
-        Vec3::new(normal, 0.0, 0.0),
-        Vec3::new(0.0, across * tz * tz, off),
-        Vec3::new(0.0, off, across * ty * ty),
-    );
-    Branch {
-        r: Vec3::new(y.x, mu * y.x * ty, mu * y.x * tz) * s,
-        stiffness: stretched(matrix),
-        pull: Vec3::new(0.0, mu * ty, mu * tz) * s,
-        normal,
-    }
-}
-
-/// The clamped impulse with a given bound of friction.
-fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64, penalty: f64) -> Vec3 {
-    if prepared.inert {
-        return Vec3::ZERO;
-    }
-    let penalty = penalty * prepared.rho;
-    let s = prepared.cone.stretch;
-    let mut y = r / s - penalty * (u * s);
-    y.x = (y.x / (1.0 + penalty * prepared.compliance)).max(0.0);
-    let tangent = y.y.hypot(y.z);
-    if tangent > bound {
-        y.y *= bound / tangent;
-        y.z *= bound / tangent;
-    }
-    y * s
-}
-
 fn keep(best: &mut [Vec<Vec3>; 2], v: &[Vec3], r: &[Vec3]) {
     best[0].clear();
     best[0].extend_from_slice(v);
@@ -456,11 +317,4 @@ fn keep(best: &mut [Vec<Vec3>; 2], v: &[Vec3], r: &[Vec3]) {
 fn restore(best: &[Vec<Vec3>; 2], v: &mut [Vec3], r: &mut [Vec3]) {
     v.copy_from_slice(&best[0]);
     r.copy_from_slice(&best[1]);
-}
-
-fn pen() -> f64 {
-    std::env::var("PEN").map_or(PENALTY, |s| s.parse().unwrap())
-}
-fn spen() -> f64 {
-    std::env::var("SPEN").map_or(1.0, |s| s.parse().unwrap())
 }

@@ -15,8 +15,12 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Makes ready for a problem's pattern.
-    pub(crate) fn analyse(&mut self, problem: &FrictionProblem) -> Result<(), CholeskyError> {
+    /// Makes ready for a problem's pattern, with the contacts' couplings if asked.
+    pub(crate) fn analyse(
+        &mut self,
+        problem: &FrictionProblem,
+        coupled: bool,
+    ) -> Result<(), CholeskyError> {
         let missing = |nodes: &[u32; 4]| {
             nodes.iter().any(|&i| {
                 i != NO_NODE
@@ -30,7 +34,7 @@ impl System {
                 .contacts
                 .iter()
                 .map(|c| c.nodes)
-                .filter(|nodes| missing(nodes))
+                .filter(|nodes| coupled && missing(nodes))
         };
         if self.cholesky.is_some()
             && self.base == *problem.pattern
@@ -85,10 +89,7 @@ impl System {
         let (Some(matrix), Some(cholesky)) = (&mut self.matrix, &mut self.cholesky) else {
             return Ok(());
         };
-        matrix.values.fill(Mat3::ZERO);
-        for (value, &place) in problem.matrix.values.iter().zip(&self.places) {
-            matrix.values[place as usize] = *value;
-        }
+        copy(problem, &self.places, matrix);
         for (contact, block) in problem.contacts.iter().zip(blocks) {
             if *block == Mat3::ZERO {
                 continue;
@@ -106,11 +107,37 @@ impl System {
         cholesky.factorise(&self.pattern, matrix)
     }
 
+    /// Factors the matrix with a diagonal added by node.
+    pub(crate) fn factorise_shifted(
+        &mut self,
+        problem: &FrictionProblem,
+        shift: &[Vec3],
+    ) -> Result<(), CholeskyError> {
+        let (Some(matrix), Some(cholesky)) = (&mut self.matrix, &mut self.cholesky) else {
+            return Ok(());
+        };
+        copy(problem, &self.places, matrix);
+        for (n, shift) in shift.iter().enumerate() {
+            if let Some(slot) = self.pattern.slot(n, n as u32) {
+                matrix.values[slot] += Mat3::from_diagonal(*shift);
+            }
+        }
+        cholesky.factorise(&self.pattern, matrix)
+    }
+
     /// Solves in place with the last factorisation.
     pub(crate) fn solve(&mut self, x: &mut [Vec3]) {
         if let Some(cholesky) = &mut self.cholesky {
             cholesky.solve(x);
         }
+    }
+}
+
+/// The problem's matrix on a larger pattern.
+fn copy(problem: &FrictionProblem, places: &[u32], matrix: &mut BlockMatrix) {
+    matrix.values.fill(Mat3::ZERO);
+    for (value, &place) in problem.matrix.values.iter().zip(places) {
+        matrix.values[place as usize] = *value;
     }
 }
 
