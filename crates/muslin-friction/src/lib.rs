@@ -3,13 +3,18 @@
 //!
 //! Local components are (normal, first tangent, second tangent). Impulses are in N s, velocities in m/s, masses in kg.
 
+mod admm;
 mod anderson;
 mod colour;
 mod cone;
 mod error;
+pub mod families;
 mod gauss_seidel;
+mod impossible;
 mod matchstick;
+mod newton;
 mod one;
+mod outlook;
 mod prepared;
 mod problem;
 mod residual;

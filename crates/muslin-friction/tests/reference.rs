@@ -16,6 +16,8 @@ fn compare(method: Method) {
             tolerance: 1e-11,
             method,
             max_sweeps: 3000,
+            max_admm_iterations: 5000,
+            ..SolveParams::default()
         };
         let report = solver.solve(&problem, &params, &mut v, &mut r).unwrap();
         let distance = owned.distance(&v);
@@ -30,4 +32,19 @@ fn compare(method: Method) {
 #[test]
 fn gauss_seidel() {
     compare(Method::GaussSeidel);
+}
+
+#[test]
+fn newton() {
+    compare(Method::Newton);
+}
+
+#[test]
+fn admm() {
+    compare(Method::Admm);
+}
+
+#[test]
+fn auto() {
+    compare(Method::Auto);
 }
