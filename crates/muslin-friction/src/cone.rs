@@ -51,6 +51,18 @@ impl Cone {
         s * *w * s
     }
 
+    /// Nearest local velocity that the dual cone holds: it parts by at least mu times its sliding speed.
+    pub(crate) fn part(&self, u: Vec3) -> Vec3 {
+        if self.mu == 0.0 {
+            return Vec3::new(u.x.max(0.0), u.y, u.z);
+        }
+        let dual = Self {
+            mu: 1.0 / self.mu,
+            stretch: Vec3::ONE,
+        };
+        dual.project(u * self.stretch) / self.stretch
+    }
+
     /// Nearest point of the round cone.
     pub(crate) fn project(&self, x: Vec3) -> Vec3 {
         let mu = self.mu;
@@ -66,27 +78,34 @@ impl Cone {
         }
     }
 
-    /// The argument of the natural map in stretched coordinates: `r - rho ũ`, `ũ = u + mu |u_T| n`.
-    fn argument(&self, u: Vec3, r: Vec3, rho: f64) -> (Vec3, Vec3) {
+    /// `ũ = u + mu |u_T| n` and impulse in stretched coordinates.
+    fn stretched(&self, u: Vec3, r: Vec3) -> (Vec3, Vec3) {
         let u = u * self.stretch;
-        let r = r / self.stretch;
         let tilted = Vec3::new(u.x + self.mu * u.y.hypot(u.z), u.y, u.z);
-        (r, r - rho * tilted)
+        (tilted, r / self.stretch)
     }
 
     /// By how much a velocity and an impulse miss the law, m/s.
     ///
     /// `(r - rho e, ũ - e)` obeys it exactly, so e is a true bound on the velocity that is wrong.
     pub(crate) fn error(&self, u: Vec3, r: Vec3, rho: f64) -> f64 {
-        let (r, x) = self.argument(u, r, rho);
-        ((r - self.project(x)) / (rho * self.stretch)).length()
+        let (u, r) = self.stretched(u, r);
+        let x = r - rho * u;
+        // Inside the cone the difference is known; forming it would hide velocities behind the rounding of impulses.
+        let e = if x.y.hypot(x.z) <= self.mu * x.x {
+            u
+        } else {
+            (r - self.project(x)) / rho
+        };
+        (e / self.stretch).length()
     }
 
     /// Which branch of the law a velocity and an impulse are on.
     pub(crate) fn state(&self, u: Vec3, r: Vec3, rho: f64) -> State {
         // Rounding may put a sticking impulse at the cone's border just outside.
         const ROUNDING: f64 = 1e-13;
-        let (_, x) = self.argument(u, r, rho);
+        let (u, r) = self.stretched(u, r);
+        let x = r - rho * u;
         let tangent = x.y.hypot(x.z);
         if x.x <= 0.0 && self.mu * tangent <= -x.x {
             State::Separate

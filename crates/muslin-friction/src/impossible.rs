@@ -1,8 +1,10 @@
-//! Contacts that no velocity can obey together: cloth squeezed between crossing obstacles.
+//! Contacts that no velocity can obey together: cloth squeezed between crossing obstacles, or jammed in a wedge that
+//! friction does not let go of.
 //!
 //! Impulses of such contacts grow without bound in every solver. Whether velocities exist that part all contacts is a
-//! question of geometry alone, answered by projecting on one contact after the other: the projections settle if such
-//! velocities exist, and run in circles among the contradicting contacts if not.
+//! question of geometry, answered by projecting on one contact after the other: the projections settle if such velocities
+//! exist, and run in circles among the contradicting contacts if not. With velocities that part faster than friction
+//! coefficient times sliding speed an answer is known to exist, so that is asked second.
 
 use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
@@ -13,13 +15,33 @@ const ROUNDS: usize = 1000;
 /// A violation that keeps this share through the second half of the rounds is there to stay.
 const KEPT: f64 = 0.9;
 
-/// Contacts that contradict each other, ascending; empty if all can be obeyed.
+/// Contacts that contradict each other, ascending; empty if all can be obeyed. Only for problems that a solver gave up.
 pub(crate) fn impossible(
     problem: &FrictionProblem,
     nodes: &[Node],
     contacts: &[Prepared],
     start: &[Vec3],
     tolerance: f64,
+) -> Vec<u32> {
+    let squeezed = circle(problem, nodes, contacts, start, tolerance, |_, u| {
+        Vec3::new(u.x.max(0.0), u.y, u.z)
+    });
+    if !squeezed.is_empty() {
+        return squeezed;
+    }
+    circle(problem, nodes, contacts, start, tolerance, |c, u| {
+        contacts[c].cone.part(u)
+    })
+}
+
+/// Contacts that the projections run in circles among.
+fn circle(
+    problem: &FrictionProblem,
+    nodes: &[Node],
+    contacts: &[Prepared],
+    start: &[Vec3],
+    tolerance: f64,
+    project: impl Fn(usize, Vec3) -> Vec3,
 ) -> Vec<u32> {
     let mut v = start.to_vec();
     let mut violation = vec![0.0; contacts.len()];
@@ -31,20 +53,25 @@ pub(crate) fn impossible(
             if contacts[c].inert {
                 continue;
             }
-            let normal = contact.frame.transpose().x_axis;
-            let u = contact.velocity(&v).x;
-            if u >= 0.0 {
+            let u = contact.velocity(&v);
+            let wanted = contact.frame.transpose() * (project(c, u) - u);
+            let size = wanted.length();
+            if size == 0.0 {
                 continue;
             }
+            let direction = wanted / size;
             let ease: f64 = contact
                 .arms()
-                .map(|(n, w)| w * w * (nodes[n].free * normal).length_squared())
+                .map(|(n, w)| w * w * (nodes[n].free * direction).length_squared())
                 .sum();
-            for (n, w) in contact.arms() {
-                v[n] -= nodes[n].free * normal * (w * u / ease);
+            if ease <= 0.0 {
+                continue;
             }
-            violation[c] = -u;
-            worst = worst.max(-u);
+            for (n, w) in contact.arms() {
+                v[n] += nodes[n].free * wanted * (w / ease);
+            }
+            violation[c] = size;
+            worst = worst.max(size);
         }
         if worst <= tolerance {
             return Vec::new();

@@ -3,10 +3,9 @@
 
 use crate::problem::FrictionProblem;
 use crate::residual::Residual;
-use muslin_linalg::Vec3;
 
 /// Sweeps before a rate is believed.
-const FIRST_LOOK: usize = 20;
+const FIRST_LOOK: usize = 30;
 
 /// Predicts from the errors so far whether sweeps will arrive within a budget.
 pub(crate) struct Outlook {
@@ -44,26 +43,31 @@ impl Outlook {
     }
 }
 
-/// Mean over free nodes of diagonal over row sum.
+/// Diagonal over row sum, on average over nodes without a held one next to them.
 ///
-/// A translation does not strain anything, so what is left of a row when it is summed is mass. Rows coupled to held nodes
-/// are stiff even so and count as soft, which errs to the side of sweeps.
+/// A translation does not strain anything, so what is left of a row when it is summed is mass. Next to held nodes entries
+/// are missing from the sum.
 pub(crate) fn stiffness_ratio(problem: &FrictionProblem) -> f64 {
-    let (mut sum, mut count) = (0.0, 0.0);
+    let (mut diagonal, mut mass) = (0.0, 0.0);
+    let held = |n: usize| problem.free.get(n).is_some_and(|f| *f != [true; 3]);
     for n in 0..problem.pattern.rows() {
-        if problem.free.get(n).is_some_and(|f| *f != [true; 3]) {
+        let columns = problem.pattern.columns_of(n);
+        if columns.iter().any(|m| held(*m as usize)) {
             continue;
         }
-        let mut row = Vec3::ZERO;
-        for slot in problem.pattern.row(n) {
+        for (slot, &m) in problem.pattern.row(n).zip(columns) {
             let block = &problem.matrix.values[slot];
-            row += Vec3::new(block.x_axis.x, block.y_axis.y, block.z_axis.z);
+            let trace = block.x_axis.x + block.y_axis.y + block.z_axis.z;
+            mass += trace;
+            if m as usize == n {
+                diagonal += trace;
+            }
         }
-        let block = problem.matrix.diagonal(problem.pattern, n);
-        let diagonal = block.x_axis.x + block.y_axis.y + block.z_axis.z;
-        // A vanishing row sum is rounding of a huge ratio.
-        sum += diagonal / row.element_sum().max(1e-12 * diagonal);
-        count += 1.0;
     }
-    if count > 0.0 { sum / count } else { 1.0 }
+    // A vanishing sum is rounding of a huge ratio.
+    if diagonal > 0.0 {
+        diagonal / mass.max(1e-12 * diagonal)
+    } else {
+        1.0
+    }
 }

@@ -15,7 +15,7 @@ use muslin_linalg::Vec3;
 /// Sweeps that give Newton a fair start.
 const START_SWEEPS: usize = 20;
 /// Newton iterations that sweeps may cost before they are given up.
-const NEWTON_STEPS: f64 = 4.0;
+const NEWTON_STEPS: f64 = 6.0;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -117,6 +117,9 @@ impl Solver {
         validate(problem, params.tolerance, v, r)?;
         prepare(problem, &[], &mut self.nodes, &mut self.contacts);
         self.gauss_seidel.colouring.build(problem);
+        if params.method == Method::Auto {
+            self.believe_masses(problem);
+        }
         let mut report = SolveReport::default();
         let mut x = Unknowns { v, r };
         for (r, contact) in x.r.iter_mut().zip(&self.contacts) {
@@ -128,7 +131,7 @@ impl Solver {
         if !report.converged {
             let against = impossible(problem, &self.nodes, &self.contacts, x.v, params.tolerance);
             if !against.is_empty() {
-                self.yield_to(problem, &against, &mut x);
+                self.yield_to(problem, &against, params.method == Method::Auto, &mut x);
                 report.yielding = against;
                 self.attempt(problem, params, &mut x, &mut report);
             }
@@ -153,7 +156,13 @@ impl Solver {
     }
 
     /// Gives contacts a compliance and lets go of impulses that were growing.
-    fn yield_to(&mut self, problem: &FrictionProblem, against: &[u32], x: &mut Unknowns) {
+    fn yield_to(
+        &mut self,
+        problem: &FrictionProblem,
+        against: &[u32],
+        blind: bool,
+        x: &mut Unknowns,
+    ) {
         self.compliance.clear();
         self.compliance.resize(x.r.len(), 0.0);
         for &c in against {
@@ -168,6 +177,26 @@ impl Solver {
             &mut self.nodes,
             &mut self.contacts,
         );
+        if blind {
+            self.believe_masses(problem);
+        }
+    }
+
+    /// Without inertia given, the errors of a very stiff sheet would pass anything. Its mean mass is then estimated and
+    /// put in place of the diagonal.
+    fn believe_masses(&mut self, problem: &FrictionProblem) {
+        if !problem.inertia.is_empty() {
+            return;
+        }
+        let ratio = stiffness_ratio(problem);
+        if ratio >= BLIND_RATIO {
+            for node in &mut self.nodes {
+                node.inertia = node.diagonal / ratio;
+            }
+            for contact in self.contacts.iter_mut().filter(|c| !c.inert) {
+                contact.measure = contact.rho / ratio;
+            }
+        }
     }
 
     /// The method asked for, or sweeps and then Newton.
@@ -194,7 +223,7 @@ impl Solver {
             Method::Newton => {
                 self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
                 if !report.converged {
-                    self.newton(problem, params, 0, x, report);
+                    self.newton(problem, params, x, report);
                 }
             }
             Method::Auto => self.choose(problem, params, x, report),
@@ -210,14 +239,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         if problem.contacts.is_empty() {
-            self.newton(problem, params, 0, x, report);
-            return;
-        }
-        if problem.inertia.is_empty() && stiffness_ratio(problem) >= BLIND_RATIO {
-            // Errors measured against such a diagonal say nothing, so sweeps cannot be trusted with the end.
-            let never = |_: usize, _: &Residual| false;
-            self.sweep(problem, 0.0, START_SWEEPS, x, report, never);
-            self.newton(problem, params, 1, x, report);
+            self.newton(problem, params, x, report);
             return;
         }
         let budget = NEWTON_STEPS * (10.0 + 1.4 * (x.v.len() as f64).sqrt());
@@ -231,7 +253,7 @@ impl Solver {
             |sweep, residual| outlook.hopeless(sweep, residual),
         );
         if !report.converged {
-            self.newton(problem, params, 0, x, report);
+            self.newton(problem, params, x, report);
         }
     }
 
@@ -265,7 +287,6 @@ impl Solver {
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
-        least: usize,
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
@@ -274,7 +295,7 @@ impl Solver {
             &self.nodes,
             &self.contacts,
             params.tolerance,
-            [least, params.max_factorisations],
+            params.max_factorisations,
             x.v,
             x.r,
         );

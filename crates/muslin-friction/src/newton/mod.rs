@@ -61,7 +61,7 @@ impl Newton {
         nodes: &[Node],
         contacts: &[Prepared],
         tolerance: f64,
-        [least_iterations, max_factorisations]: [usize; 2],
+        max_factorisations: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
@@ -87,7 +87,7 @@ impl Newton {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
             let merit = residual.contact.max(residual.dynamics);
-            if merit < best || end.iterations <= least_iterations {
+            if merit < best || end.iterations == 0 {
                 best = merit;
                 end.residual = residual;
                 keep(&mut self.best, v, r);
@@ -96,7 +96,7 @@ impl Newton {
                 stale += 1;
             }
             last = merit;
-            end.converged = merit < tolerance && end.iterations >= least_iterations;
+            end.converged = merit < tolerance;
             if end.converged || end.failed || end.factorisations >= max_factorisations {
                 break;
             }
