@@ -11,6 +11,7 @@ mod error;
 pub mod families;
 mod gauss_seidel;
 mod impossible;
+mod interior;
 mod matchstick;
 mod newton;
 mod one;

@@ -4,6 +4,7 @@ use crate::FrictionError;
 use crate::admm::Admm;
 use crate::gauss_seidel::GaussSeidel;
 use crate::impossible::impossible;
+use crate::interior::Interior;
 use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
 use crate::prepared::{Node, Prepared, prepare};
@@ -16,6 +17,8 @@ use muslin_linalg::Vec3;
 const START_SWEEPS: usize = 20;
 /// Newton iterations that sweeps may cost before they are given up.
 const NEWTON_STEPS: f64 = 6.0;
+/// Iterations of the interior point method at most.
+const MAX_INTERIOR: usize = 80;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -31,6 +34,8 @@ pub enum Method {
     Admm,
     /// Semismooth Newton: stiff systems.
     Newton,
+    /// Interior point method, finished by Newton: stiff systems with many redundant contacts.
+    Interior,
 }
 
 /// What is asked of a solve.
@@ -75,6 +80,8 @@ pub struct SolveReport {
     pub sweeps: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
+    /// Iterations of the interior point method.
+    pub interior_iterations: usize,
     /// Newton iterations.
     pub newton_iterations: usize,
     /// Numeric factorisations.
@@ -93,6 +100,7 @@ pub struct Solver {
     compliance: Vec<f64>,
     gauss_seidel: GaussSeidel,
     newton: Newton,
+    interior: Interior,
     admm: Admm,
     start: [Vec<Vec3>; 2],
 }
@@ -226,6 +234,7 @@ impl Solver {
                     self.newton(problem, params, x, report);
                 }
             }
+            Method::Interior => self.approach(problem, params, x, report),
             Method::Auto => self.choose(problem, params, x, report),
         }
     }
@@ -339,6 +348,33 @@ impl Solver {
         }
     }
 
+    /// From inside the cones; Newton takes the last steps.
+    fn approach(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let end = self.interior.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            MAX_INTERIOR,
+            x.v,
+            x.r,
+        );
+        report.interior_iterations += end.iterations;
+        report.factorisations += end.iterations;
+        report.record(&end.residual, end.converged);
+        if end.converged {
+            self.polish(problem, params.tolerance, x, report);
+        } else {
+            self.newton(problem, params, x, report);
+        }
+    }
+
     fn alternate(
         &mut self,
         problem: &FrictionProblem,
@@ -391,6 +427,7 @@ fn way(report: &SolveReport, asked: Method) -> &'static str {
     match asked {
         Method::GaussSeidel => "gauss-seidel",
         Method::Newton => "newton",
+        Method::Interior => "interior",
         Method::Admm => "admm",
         Method::Auto => match (report.newton_iterations > 0, report.admm_iterations > 0) {
             (false, false) => "gauss-seidel",

@@ -117,6 +117,7 @@ impl ContactPhase {
                 FrictionSolver::Auto => Method::Auto,
                 FrictionSolver::GaussSeidel => Method::GaussSeidel,
                 FrictionSolver::Newton => Method::Newton,
+                FrictionSolver::Interior => Method::Interior,
                 FrictionSolver::Admm => Method::Admm,
             },
             max_sweeps: settings.max_sweeps,
