@@ -83,7 +83,7 @@ fn check_says_where_friction_comes_from() {
     let table = "obstacle.ramp.friction={ along = 0.1, across = 0.4, direction = [1, 0, 0] }";
     let text = check(&["--set", table]);
     assert!(
-        text.contains("0.1 along and 0.4 across its own [1, 0, 0]"),
+        text.contains("0.1 along and 0.4 across direction [1, 0, 0] of `ramp`"),
         "{text}"
     );
     let text = check(&["--set", "obstacle.ramp.friction=1e9"]);

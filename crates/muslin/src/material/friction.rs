@@ -49,8 +49,8 @@ impl fmt::Display for Line {
         match self {
             Self::Material(d) if d.y == 0.0 => f.write_str("the warp"),
             Self::Material(d) if d.x == 0.0 => f.write_str("the weft"),
-            Self::Material(d) => write!(f, "{d} in warp and weft"),
-            Self::Own(d) => write!(f, "its own {d}"),
+            Self::Material(d) => write!(f, "direction {d}"),
+            Self::Own(d) => write!(f, "direction {d}"),
         }
     }
 }
@@ -85,6 +85,7 @@ impl fmt::Display for Origin {
 
 impl PairFriction {
     /// The same with the surfaces in the other order.
+    #[must_use]
     pub fn swapped(&self) -> Self {
         let mut other = self.clone();
         if let Some(a) = &mut other.anisotropy {

@@ -3,6 +3,7 @@
 use super::World;
 use super::select::bounds;
 use crate::contact::Party;
+use crate::material::Line;
 use crate::scene::SceneFile;
 use crate::simulation::steps_per_frame;
 use std::fmt::Write;
@@ -180,25 +181,29 @@ fn write_friction(world: &World, out: &mut String) -> std::fmt::Result {
             Party::Obstacle(j) => format!("`{}`", world.obstacles[j].name),
         };
         let pair = world.friction.between(Party::Cloth(i), other);
+        let name = &world.bodies[i].name;
+        let first = format!("`{name}`");
         let coefficient = match &pair.anisotropy {
             Some(a) => {
-                let (lines, sides) = match a.lines {
-                    [Some(l), None] => (format!("{l}"), "the first"),
-                    [None, Some(l)] => (format!("{l}"), "the second"),
-                    [a, b] => {
-                        let each: Vec<String> =
-                            [a, b].iter().flatten().map(ToString::to_string).collect();
-                        (each.join(" and "), "both")
-                    }
+                let of = |(line, whose): (Option<Line>, &String)| {
+                    line.map(|line| format!("{line} of {whose}"))
                 };
-                format!(
-                    "{} along and {} across {lines} of {sides}, {} where lines cross at right angles",
-                    a.along, a.across, pair.isotropic
-                )
+                let lines: Vec<String> = a
+                    .lines
+                    .into_iter()
+                    .zip([&first, &on])
+                    .filter_map(of)
+                    .collect();
+                let blended = if lines.len() == 2 {
+                    format!(", {} where these are at right angles", pair.isotropic)
+                } else {
+                    String::new()
+                };
+                let lines = lines.join(" and ");
+                format!("{} along and {} across {lines}{blended}", a.along, a.across)
             }
             None => pair.isotropic.to_string(),
         };
-        let name = &world.bodies[i].name;
         writeln!(
             out,
             "friction  `{name}` on {on}: {coefficient} ({})",

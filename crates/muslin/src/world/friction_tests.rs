@@ -255,10 +255,10 @@ fn the_warp_turns_with_the_cloth() {
 
 #[test]
 fn an_obstacles_line_moves_with_it() {
-    let body = r#"
+    let body = r"
 friction = { along = 0.1, across = 0.5, isotropic = 0.4, direction = [1, 0, 0] }
 rotate = { axis = [0, 0, 1], degrees = 30 }
-keyframes = [{ time = 0 }, { time = 1, rotate = { axis = [0, 0, 1], degrees = 60 } }]"#;
+keyframes = [{ time = 0 }, { time = 1, rotate = { axis = [0, 0, 1], degrees = 60 } }]";
     // The cloth's own table does not count: the obstacle's holds for everything that touches it.
     let coat = "friction = { along = 0.9, across = 0.9 }";
     let mut world = build(&scene(coat, "", body, "", "")).unwrap();
