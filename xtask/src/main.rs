@@ -1,6 +1,7 @@
 //! Chores, so that one command does everything where only the Rust toolchain is installed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod house;
 mod uniaxial;
 
 use std::path::{Path, PathBuf};
@@ -134,6 +135,8 @@ fn generate(only_check: bool) -> Outcome {
             "scenes/validation/uniaxial.toml",
             uniaxial::scene(&root().join("materials/fabrics"))?,
         ),
+        ("scenes/argus2018/house_of_cards.toml", house::house()),
+        ("scenes/argus2018/two_cards.toml", house::two_cards()),
         ("book/src/reference/scene.schema.json", schema),
     ];
     for (name, text) in files {

@@ -3,6 +3,27 @@
 //!
 //! Local components are (normal, first tangent, second tangent). Impulses are in N s, velocities in m/s, masses in kg.
 
+mod admm;
+mod anderson;
+mod colour;
+mod cone;
+mod error;
+pub mod families;
+mod gauss_seidel;
+mod impossible;
+mod matchstick;
+mod newton;
+mod one;
+mod outlook;
+mod prepared;
 mod problem;
+mod residual;
+mod solver;
+mod validate;
 
+pub use error::FrictionError;
+pub use matchstick::{Matchstick, matchstick};
+pub use one::{OneContact, solve_one};
 pub use problem::{Contact, FrictionProblem, NO_NODE, State};
+pub use residual::{Residual, residual, states};
+pub use solver::{Method, SolveParams, SolveReport, Solver};

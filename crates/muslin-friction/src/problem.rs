@@ -47,4 +47,26 @@ pub struct FrictionProblem<'a> {
     /// Coordinates that may move, by node; empty if all may. Held ones have a diagonal row in the matrix and keep the
     /// velocity that row gives them, whatever pushes.
     pub free: &'a [[bool; 3]],
+    /// Mass that a node's velocity error is measured with, kg, by node; empty for the mean of its diagonal block.
+    ///
+    /// A stiff sheet's diagonal is far above its mass, and an error of momentum that looks small beside it can move the
+    /// whole sheet. With the mass here, errors bound the velocity of every rigid motion too.
+    pub inertia: &'a [f64],
+}
+
+impl Contact {
+    /// Nodes that exist with their weights.
+    pub fn arms(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.nodes
+            .iter()
+            .zip(&self.weights)
+            .filter(|(n, _)| **n != NO_NODE)
+            .map(|(n, w)| (*n as usize, *w))
+    }
+
+    /// Local relative velocity.
+    pub fn velocity(&self, v: &[Vec3]) -> Vec3 {
+        let world: Vec3 = self.arms().map(|(n, w)| w * v[n]).sum();
+        self.frame * world + self.offset
+    }
 }

@@ -3,7 +3,7 @@
 use crate::contact::{Crossing, CrossingJudge, Party};
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
-use crate::step::{Implicit, StepError, StepReport, Stepper};
+use crate::step::{Implicit, SolvedProblem, StepError, StepReport, Stepper};
 use crate::world::{World, sequence_files};
 use std::path::Path;
 
@@ -207,6 +207,11 @@ impl Simulation {
     /// Whether the last step completed a frame.
     pub fn at_frame(&self) -> bool {
         self.steps.is_multiple_of(self.steps_per_frame)
+    }
+
+    /// The contact problem of the last step with its answer, if anything touched.
+    pub fn solved_problem(&self) -> Option<SolvedProblem<'_>> {
+        self.stepper.solved_problem(&self.world)
     }
 
     /// Length of a step, s.

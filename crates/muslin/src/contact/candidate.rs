@@ -36,6 +36,8 @@ pub struct Candidate {
     pub normal: Vec3,
     /// Velocity of the solid's surface at the point of contact, m/s; zero for the other kinds, whose vertices have one.
     pub surface_velocity: Vec3,
+    /// Whether they are near at the start of the step; else they come from afar.
+    pub near: bool,
     /// Whether the closest points lie inside both features rather than at an end or a border. Others meet there too.
     pub inner: bool,
     /// Fraction of the step at which the features may first touch; infinite if they are only near.
@@ -93,6 +95,7 @@ impl Pair {
             gap,
             normal: found.normal(self.kind, &place, &start),
             surface_velocity: Vec3::ZERO,
+            near,
             inner: found.inner,
             time: time.unwrap_or(f64::INFINITY),
         })

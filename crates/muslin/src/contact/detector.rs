@@ -2,6 +2,7 @@
 //! alone: not on threads, not on the age of the hierarchies.
 
 use super::candidate::{Candidate, Kind, NO_VERTEX, Pair};
+use super::neighbours::{Neighbours, Surface, touches_here};
 use super::{Party, prune};
 use crate::obstacle::Nature;
 use crate::world::World;
@@ -21,6 +22,10 @@ pub struct DetectParams {
     /// Largest angle between the normals of two candidates of the same vertices that say the same, rad; negative to
     /// keep them all.
     pub prune_angle: f64,
+    /// Whether near features count only where their neighbours are no nearer.
+    pub closest_only: bool,
+    /// Whether cloth meets itself and other cloth, not only obstacles.
+    pub between_cloth: bool,
 }
 
 impl Default for DetectParams {
@@ -29,6 +34,8 @@ impl Default for DetectParams {
             margin: 1e-3,
             ccd: CcdParams::default(),
             prune_angle: 10f64.to_radians(),
+            closest_only: true,
+            between_cloth: true,
         }
     }
 }
@@ -43,7 +50,19 @@ struct Object {
     first: u32,
     faces: Vec<[u32; 3]>,
     edges: Vec<[u32; 2]>,
+    neighbours: Neighbours,
     bvh: Bvh,
+}
+
+impl Object {
+    fn surface<'a>(&'a self, x: &'a [Vec3]) -> Surface<'a> {
+        let first = self.first as usize;
+        Surface {
+            faces: &self.faces,
+            neighbours: &self.neighbours,
+            x: &x[first..first + self.bvh.vertices()],
+        }
+    }
 }
 
 /// Keeps a hierarchy for every object and the memory of the last search.
@@ -61,6 +80,16 @@ impl Detector {
     /// Positions at the start of the step (m): those of the state, then those of mesh obstacles.
     pub fn start(&self) -> &[Vec3] {
         &self.start
+    }
+
+    /// What was found last.
+    pub fn found(&self) -> &[Candidate] {
+        &self.found
+    }
+
+    /// Positions at the end of the step as last predicted, in the same order, m.
+    pub fn end(&self) -> &[Vec3] {
+        &self.end
     }
 
     /// Candidates of the step that begins at `world.time`. With `predicted`, positions of the state `dt` (s) later,
@@ -103,9 +132,14 @@ impl Detector {
         let (x0, found) = (&self.start[..], &mut self.found);
         let is_cloth = |o: &Object| matches!(o.party, Party::Cloth(_));
         for (i, a) in self.objects.iter().enumerate().filter(|(_, o)| is_cloth(o)) {
-            a.bvh.self_pairs(&mut self.pairs);
-            examine(a, a, &self.pairs, x0, end, params, found);
+            if params.between_cloth {
+                a.bvh.self_pairs(&mut self.pairs);
+                examine(a, a, &self.pairs, x0, end, params, found);
+            }
             for b in &self.objects[i + 1..] {
+                if is_cloth(b) && !params.between_cloth {
+                    continue;
+                }
                 a.bvh.pairs_with(&b.bvh, &mut self.pairs);
                 examine(a, b, &self.pairs, x0, end, params, found);
             }
@@ -140,6 +174,7 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
             party: Party::Cloth(i),
             first: body.vertices.start as u32,
             bvh: Bvh::new(&x[body.vertices.clone()], &body.topology.faces, &edges)?,
+            neighbours: Neighbours::new(body.vertices.len(), &body.topology.faces),
             faces: body.topology.faces.clone(),
             edges,
         });
@@ -163,6 +198,7 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
             party: Party::Obstacle(i),
             first: first as u32,
             bvh: Bvh::new(&own, &faces, &edges)?,
+            neighbours: Neighbours::new(own.len(), &faces),
             faces,
             edges,
         });
@@ -189,21 +225,27 @@ fn examine(
             vertices: [vertex + v.first, p, q, r],
         }
     };
-    let look = |pair: Pair| pair.examine(x0, x1, params.margin, &params.ccd);
+    let look = |v: &Object, f: &Object, pair: Pair| {
+        let found = pair.examine(x0, x1, params.margin, &params.ccd)?;
+        let counts = !params.closest_only
+            || !found.near
+            || touches_here(&found, v.surface(x0), f.surface(x0), [v.first, f.first]);
+        counts.then_some(found)
+    };
     let chunk = 256;
     found.par_extend(
         pairs
             .vertex_face
             .par_iter()
             .with_min_len(chunk)
-            .filter_map(|&[v, f]| look(vertex_face(a, b, v, f))),
+            .filter_map(|&[v, f]| look(a, b, vertex_face(a, b, v, f))),
     );
     found.par_extend(
         pairs
             .face_vertex
             .par_iter()
             .with_min_len(chunk)
-            .filter_map(|&[f, v]| look(vertex_face(b, a, v, f))),
+            .filter_map(|&[f, v]| look(b, a, vertex_face(b, a, v, f))),
     );
     found.par_extend(
         pairs
@@ -213,11 +255,12 @@ fn examine(
             .filter_map(|&[e, f]| {
                 let [p, q] = a.edges[e as usize].map(|k| k + a.first);
                 let [r, s] = b.edges[f as usize].map(|k| k + b.first);
-                look(Pair {
+                let pair = Pair {
                     kind: Kind::EdgeEdge,
                     parties: [a.party, b.party],
                     vertices: [p, q, r, s],
-                })
+                };
+                look(a, b, pair)
             }),
     );
 }
@@ -243,21 +286,26 @@ fn solids(
                     let (from, to) = ((x0, world.time), (x1[v], world.time + dt));
                     shape.first_contact(from, to, params.ccd.separation)
                 });
-                let point = match (near, time, predicted) {
-                    (Some(point), ..) => point,
+                let (point, at) = match (near, time, predicted) {
+                    (Some(point), ..) => (point, world.time),
                     (None, Some(t), Some(x1)) => {
-                        shape.closest(x0.lerp(x1[v], t), world.time + t * dt, f64::INFINITY)?
+                        let at = world.time + t * dt;
+                        (shape.closest(x0.lerp(x1[v], t), at, f64::INFINITY)?, at)
                     }
                     _ => return None,
                 };
+                // Over the whole step, so that cloth that sticks goes where the surface goes.
+                let start = shape.carried(point.position, at, world.time);
+                let end = shape.carried(point.position, at, world.time + dt);
                 Some(Candidate {
                     kind: Kind::VertexSolid,
                     parties: [Party::Cloth(i), Party::Obstacle(k)],
                     vertices: [v as u32, NO_VERTEX, NO_VERTEX, NO_VERTEX],
                     weights: [1.0, 0.0, 0.0, 0.0],
-                    gap: x0 - point.position,
+                    gap: x0 - start,
                     normal: point.normal,
-                    surface_velocity: point.velocity,
+                    surface_velocity: (end - start) / dt,
+                    near: near.is_some(),
                     inner: true,
                     time: time.unwrap_or(f64::INFINITY),
                 })

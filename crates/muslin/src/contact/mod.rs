@@ -1,11 +1,14 @@
 //! Where things touch: what crosses, and what is near or about to cross.
 
+mod build;
 mod candidate;
 mod crossings;
 mod detector;
+mod neighbours;
 mod prune;
 mod touch;
 
+pub use build::{ContactParams, ContactSet, Features, NEAR, Remembered};
 pub use candidate::{Candidate, Kind, NO_VERTEX};
 pub use crossings::{Crossing, CrossingJudge, Party};
 pub use detector::{DetectParams, Detector};

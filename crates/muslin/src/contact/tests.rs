@@ -109,6 +109,7 @@ fn equals_brute_force_for_any_threads_and_any_tree() {
     let params = DetectParams {
         margin: 0.01,
         prune_angle: -1.0,
+        closest_only: false,
         ..DetectParams::default()
     };
     let dt = 0.05;
@@ -185,6 +186,7 @@ fn repetitions_are_pruned_and_different_normals_stay() {
         gap: normal * 1e-3,
         normal: normal.normalize(),
         surface_velocity: Vec3::ZERO,
+        near: true,
         inner: false,
         time,
     };

@@ -55,6 +55,13 @@ pub trait Obstacle: Send + Sync {
     /// Appends their velocities, m/s.
     fn velocities(&self, time: f64, out: &mut Vec<Vec3>);
 
+    /// Where the material point that is at `point` at one time is at another (s). Only what moves as a whole needs to
+    /// say it; the triangles of meshes tell their own way.
+    fn carried(&self, point: Vec3, from: f64, to: f64) -> Vec3 {
+        let _ = (from, to);
+        point
+    }
+
     /// Where a direction of its own frame points in the scene at a time (s). Its own frame is the one before it is
     /// placed; what deforms in that frame does not turn it.
     fn direction(&self, own: Vec3, _time: f64) -> Vec3 {

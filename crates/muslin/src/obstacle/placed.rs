@@ -125,6 +125,14 @@ impl Obstacle for Placed {
         }
     }
 
+    fn carried(&self, point: Vec3, from: f64, to: f64) -> Vec3 {
+        if !self.moves() {
+            return point;
+        }
+        let own = self.inner.carried(self.at(from).unapply(point), from, to);
+        self.at(to).apply(own)
+    }
+
     fn direction(&self, own: Vec3, time: f64) -> Vec3 {
         self.at(time).rotation * self.inner.direction(own, time)
     }

@@ -15,6 +15,9 @@ pub(super) struct Skin {
 /// The parts of [`Obstacle`] that are the same for everything at rest.
 macro_rules! resting_solid {
     ($type:ty) => {
+        resting_solid!($type, Nature::Solid);
+    };
+    ($type:ty, $nature:expr) => {
         impl Obstacle for $type {
             fn closest(&self, point: Vec3, _time: f64, within: f64) -> Option<ObstaclePoint> {
                 let found = self.nearest(point);
@@ -34,7 +37,7 @@ macro_rules! resting_solid {
             }
 
             fn nature(&self) -> Nature {
-                Nature::Solid
+                $nature
             }
 
             fn moves(&self) -> bool {
@@ -148,7 +151,8 @@ impl Block {
         at_rest(position, gap.normalize_or(Vec3::Z), gap.length())
     }
 }
-resting_solid!(Block);
+// Cloth edges would cut through its edges and corners if only vertices were kept out.
+resting_solid!(Block, Nature::Mesh);
 
 /// A ball.
 #[derive(Clone, Debug)]

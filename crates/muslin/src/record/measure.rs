@@ -115,16 +115,12 @@ impl Prepared {
             MeasureKind::Speed => (weighted(&|i| v[i].length_squared()) / total_mass()).sqrt(),
             MeasureKind::LargestSpeed => vertices().map(|i| v[i].length()).fold(0.0, f64::max),
             MeasureKind::CenterOfMass => weighted(&|i| x[i].dot(d)) / total_mass(),
-            MeasureKind::Height => {
-                let up = if world.gravity.length() > 0.0 {
-                    -world.gravity.normalize()
-                } else {
-                    Vec3::Z
-                };
-                vertices()
-                    .map(|i| x[i].dot(up))
-                    .fold(f64::INFINITY, f64::min)
-            }
+            MeasureKind::Height => vertices()
+                .map(|i| x[i].dot(up(world)))
+                .fold(f64::INFINITY, f64::min),
+            MeasureKind::Highest => vertices()
+                .map(|i| x[i].dot(up(world)))
+                .fold(f64::NEG_INFINITY, f64::max),
             MeasureKind::LargestStretch => {
                 bodies()
                     .map(|b| extreme_stretch(b, x).1)
@@ -192,6 +188,11 @@ impl Prepared {
     fn touches_in(&self, world: &World, state: State) -> f64 {
         self.touches(world).filter(|t| t.state == state).count() as f64
     }
+}
+
+/// Against gravity, or z where there is none.
+fn up(world: &World) -> Vec3 {
+    (-world.gravity).normalize_or(Vec3::Z)
 }
 
 /// Smallest and largest principal stretch of a body.

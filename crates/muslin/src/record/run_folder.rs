@@ -2,6 +2,7 @@
 
 use super::arrays::{ArrayFile, ArrayWriter, RecordError, truncate};
 use super::{Summary, frame};
+use crate::contact::{Features, Remembered};
 use crate::simulation::Simulation;
 use crate::step::StepReport;
 use muslin_linalg::Vec3;
@@ -162,6 +163,7 @@ impl RunFolder {
         }
         state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
         state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
+        simulation.world.impulses = read_impulses(&mut file)?;
         simulation.set_steps(progress.step);
         fs::write(&scene, scene_text(simulation)?).map_err(RecordError::io(&scene))?;
         let file = truncate(&folder.join("steps.jsonl"), progress.steps_length)?;
@@ -240,6 +242,7 @@ impl RunFolder {
         let state = &simulation.world.state;
         file.array::<f64>("x", &[state.x.len(), 3], bytemuck::cast_slice(&state.x))?;
         file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))?;
+        write_impulses(&mut file, &simulation.world.impulses)?;
         file.finish()
     }
 
@@ -267,6 +270,33 @@ impl RunFolder {
     fn wall_seconds(&self) -> f64 {
         self.wall_before + self.begun.elapsed().as_secs_f64()
     }
+}
+
+/// Impulses of the last step: the next one starts from them, so a resumed run needs them to give the same bits.
+fn write_impulses(file: &mut ArrayWriter, impulses: &[Remembered]) -> Result<(), RecordError> {
+    let features: Vec<i32> = impulses
+        .iter()
+        .flat_map(|r| r.features.to_numbers())
+        .collect();
+    let size = [impulses.len(), features.len() / impulses.len().max(1)];
+    file.array("impulses/features", &size, &features)?;
+    let values: Vec<f64> = impulses.iter().flat_map(|r| r.impulse.to_array()).collect();
+    file.array("impulses/values", &[impulses.len(), 3], &values)
+}
+
+fn read_impulses(file: &mut ArrayFile) -> Result<Vec<Remembered>, RecordError> {
+    let (_, features) = file.array::<i32>("impulses/features")?;
+    let (_, values) = file.array::<f64>("impulses/values")?;
+    let features = features.chunks_exact(Features::NUMBERS);
+    let pairs = features.zip(values.chunks_exact(3));
+    Ok(pairs
+        .filter_map(|(f, v)| {
+            Some(Remembered {
+                features: Features::from_numbers(f)?,
+                impulse: Vec3::from_slice(v),
+            })
+        })
+        .collect())
 }
 
 fn scene_text(simulation: &Simulation) -> Result<String, RecordError> {

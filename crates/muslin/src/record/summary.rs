@@ -104,6 +104,7 @@ impl Summary {
         let mut linear_solver = BTreeMap::new();
         let (mut count, mut unconverged, mut time) = (0, 0, 0.0);
         let mut intersecting = None;
+        let mut expected = Gather::default();
         for line in std::io::BufReader::new(file).lines() {
             let line = line.map_err(RecordError::io(steps))?;
             let r: StepReport =
@@ -133,18 +134,25 @@ impl Summary {
             for (name, value) in &r.measures {
                 measures.add(name, *value);
             }
+            for m in &scene.measure {
+                let counts = m.expect.as_ref().is_some_and(|e| r.time >= e.from);
+                if let Some(value) = r.measures.get(&m.name).filter(|_| counts) {
+                    expected.add(&m.name, *value);
+                }
+            }
         }
-        let measures = measures.finish();
+        let (measures, expected) = (measures.finish(), expected.finish());
         let expectations = scene
             .measure
             .iter()
             .filter_map(|m| m.expect.as_ref().map(|e| (m, e)))
             .map(|(m, e)| {
-                let measured = measures.get(&m.name).map(|s| match e.at {
+                let measured = expected.get(&m.name).map(|s| match e.at {
                     ExpectAt::End => s.end,
                     ExpectAt::Max => s.max,
                     ExpectAt::Min => s.min,
                     ExpectAt::Mean => s.mean,
+                    ExpectAt::Range => s.max - s.min,
                 });
                 let tolerance = e
                     .tolerance

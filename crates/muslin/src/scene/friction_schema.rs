@@ -5,8 +5,9 @@
 //! 2. a `[[friction]]` that names a fabric, a fibre or a material; the one that names more exactly;
 //! 3. `friction` of the obstacle; of two cloths the smaller one; of a cloth on itself its own; of the cloth if the
 //!    obstacle has none;
-//! 4. the table that comes with Muslin;
-//! 5. the default: cloth on cloth 0.4, cloth on obstacle 0.3; authored, not measured.
+//! 4. `contact.friction` of the scene;
+//! 5. the table that comes with Muslin;
+//! 6. the default: cloth on cloth 0.4, cloth on obstacle 0.3; authored, not measured.
 
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};

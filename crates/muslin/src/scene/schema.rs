@@ -23,6 +23,9 @@ pub struct SceneFile {
     /// How time is stepped.
     #[serde(default)]
     pub solver: Solver,
+    /// What meets what, and how.
+    #[serde(default)]
+    pub contact: ContactSpec,
     /// Acceleration of gravity, m/s².
     #[serde(default = "earth")]
     pub gravity: Triple,
@@ -78,6 +81,44 @@ impl Default for Output {
     }
 }
 
+/// What meets what, and how.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContactSpec {
+    /// What cloth meets.
+    pub between: Between,
+    /// Friction coefficient wherever the scene types no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub friction: Option<f64>,
+    /// Things that are nearer than their thickness are parted at most this fast, m/s.
+    pub recovery_speed: f64,
+    /// How often a step is solved again when its motion meets something new.
+    pub rounds: usize,
+}
+
+impl Default for ContactSpec {
+    fn default() -> Self {
+        Self {
+            between: Between::All,
+            friction: None,
+            recovery_speed: 0.5,
+            rounds: 4,
+        }
+    }
+}
+
+/// What cloth meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Between {
+    /// Obstacles, itself and other cloth.
+    All,
+    /// Obstacles only.
+    Obstacles,
+    /// Nothing: everything passes through everything.
+    Nothing,
+}
+
 /// How time is stepped.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -112,12 +153,17 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImplicitSettings {
-    /// Solve the nonlinear step by Newton's method, or linearise once a step.
+    /// Linearise forces once a step, or solve the nonlinear step by Newton's method. Contact and friction are exact
+    /// either way.
     pub scheme: Scheme,
-    /// Newton stops when no vertex's velocity is out of balance by more than this, m/s.
+    /// Largest error of a step, m/s: of the balance of momentum of any vertex and of the law of friction of any contact.
     pub tolerance: f64,
     /// Most Newton iterations a step.
     pub max_iterations: usize,
+    /// Most sweeps of the friction solver.
+    pub max_sweeps: usize,
+    /// How friction is solved.
+    pub friction_solver: FrictionSolver,
     /// How linear systems are solved.
     pub linear_solver: LinearSolver,
 }
@@ -125,9 +171,11 @@ pub struct ImplicitSettings {
 impl Default for ImplicitSettings {
     fn default() -> Self {
         Self {
-            scheme: Scheme::Newton,
-            tolerance: 1e-4,
+            scheme: Scheme::Linearised,
+            tolerance: 1e-6,
             max_iterations: 20,
+            max_sweeps: 2000,
+            friction_solver: FrictionSolver::Auto,
             linear_solver: LinearSolver::Auto,
         }
     }
@@ -141,6 +189,20 @@ pub enum Scheme {
     Newton,
     /// One linear system a step.
     Linearised,
+}
+
+/// How friction is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrictionSolver {
+    /// Whichever is estimated to be faster, and the others when it stalls.
+    Auto,
+    /// Coloured Gauss-Seidel over contacts with Anderson acceleration.
+    GaussSeidel,
+    /// Newton's method with a sparse factorisation.
+    Newton,
+    /// Alternating directions with a prefactored matrix.
+    Admm,
 }
 
 /// How linear systems are solved.
@@ -214,6 +276,10 @@ pub struct Cloth {
     pub translate: Triple,
     /// A fabric of this scene, a shipped one, or a file (.toml) relative to the scene file.
     pub fabric: String,
+    /// Thickness, m; the default is the fabric's. Middle surfaces of cloth keep it as their distance, and half of it
+    /// from obstacles. Cloth keeps at most half of its shortest edge from itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thickness: Option<f64>,
     /// Friction on itself, on other cloth (the smaller of both counts) and on obstacles that have none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friction: Option<FrictionValue>,
@@ -459,7 +525,11 @@ pub struct PointForce {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sphere: Option<BallRegion>,
     /// Total force, N.
+    #[serde(default)]
     pub force: Triple,
+    /// Total force as formulas of `t`, N; replaces `force`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathSpec>,
     /// Time at which it begins, s.
     #[serde(default)]
     pub from: f64,
@@ -505,6 +575,8 @@ pub enum MeasureKind {
     CenterOfMass,
     /// Lowest point against gravity, m.
     Height,
+    /// Highest point against gravity, m.
+    Highest,
     /// Largest principal stretch, minus 1.
     LargestStretch,
     /// Largest principal compression: 1 minus the smallest stretch.
@@ -552,6 +624,9 @@ pub struct Expect {
     /// Which value of the run counts.
     #[serde(default)]
     pub at: ExpectAt,
+    /// Time from which on values count, s.
+    #[serde(default)]
+    pub from: f64,
 }
 
 /// Which value of a run counts.
@@ -567,6 +642,8 @@ pub enum ExpectAt {
     Min,
     /// The mean over time.
     Mean,
+    /// The largest less the smallest.
+    Range,
 }
 
 /// A view.

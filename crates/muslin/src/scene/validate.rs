@@ -35,6 +35,28 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
         1e4,
         "iterations",
     )?;
+    range(
+        "solver.implicit.max_sweeps",
+        scene.solver.implicit.max_sweeps as f64,
+        1.0,
+        1e7,
+        "sweeps",
+    )?;
+    let contact = &scene.contact;
+    range(
+        "contact.recovery_speed",
+        contact.recovery_speed,
+        0.0,
+        1e3,
+        "m/s",
+    )?;
+    range(
+        "contact.rounds",
+        contact.rounds as f64,
+        0.0,
+        100.0,
+        "rounds",
+    )?;
     let steps = (1.0 / (scene.output.frame_rate * scene.solver.time_step)).ceil();
     if steps > 1e6 {
         return Err(SceneError::at(
@@ -117,6 +139,15 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
             ],
         )?;
         vector(&format!("{key}.force"), &force.force, 1e9, "N")?;
+        if let Some(path) = &force.path {
+            formulas(&format!("{key}.path"), path)?;
+        } else if force.force == [0.0; 3] {
+            return Err(SceneError::at(
+                format!("{key}.force"),
+                "the force is zero",
+                "give `force` in newtons, or `path` as formulas of t",
+            ));
+        }
     }
     measures(scene)?;
     if let Some(camera) = &scene.camera {
@@ -258,6 +289,13 @@ fn cloth(key: &str, cloth: &Cloth) -> Result<(), SceneError> {
             "give one of `grid`, `disc`, `tube`, `sphere`, `mesh`",
         ));
     }
+    range(
+        &format!("{key}.thickness"),
+        cloth.thickness.unwrap_or(1e-3),
+        1e-6,
+        1.0,
+        "m",
+    )?;
     if let Some(grid) = &cloth.grid {
         let unstructured = grid.diagonals == super::DiagonalsSpec::Unstructured;
         if unstructured && grid.edge.is_none() {

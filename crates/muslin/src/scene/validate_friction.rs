@@ -3,6 +3,9 @@
 use super::{DirectionSpec, FrictionPair, FrictionValue, NamedDirection, SceneError, SceneFile};
 
 pub(super) fn friction(scene: &SceneFile) -> Result<(), SceneError> {
+    if let Some(c) = scene.contact.friction {
+        coefficient("contact.friction", c)?;
+    }
     for (name, cloth) in &scene.cloth {
         if let Some(value) = &cloth.friction {
             self::value(&format!("cloth.{name}.friction"), value, true)?;

@@ -1,11 +1,14 @@
-//! Implicit Euler: velocities `v` at the end of the step with `M (v - v₀) + dt ∇E(x₀ + dt v) = dt f`.
+//! Implicit Euler with contact: velocities `v` at the end of the step and impulses `r` of contacts with
+//! `M (v - v₀) + dt ∇E(x₀ + dt v) = dt f + Jᵀ r` and Coulomb's law between r and the relative velocities.
 //!
-//! That is where the incremental potential `½|v - v₀|²_M + E(x₀ + dt v) - dt f·v` is stationary. Newton's method with
-//! line search finds it, or one linearisation about the start of the step stands for it. Held coordinates get their
-//! prescribed velocity before the first iteration and no correction afterwards.
+//! Forces are linearised once about the start of the step, or again and again by Newton's method with line search on the
+//! incremental potential `½|v - v₀|²_M + E(x₀ + dt v) - dt f·v - r·Jv`. Each linearisation is solved together with
+//! contact and friction, exactly. Held coordinates get their prescribed velocity before the first iteration and no
+//! correction afterwards.
 
-use super::linear::{LinearReport, LinearSystem};
-use super::{Phases, StepError, StepReport, Stepper};
+use super::contacts::ContactPhase;
+use super::linear::LinearSystem;
+use super::{Phases, SolvedProblem, StepError, StepReport, Stepper};
 use crate::force::StepContext;
 use crate::scene::{ImplicitSettings, Scheme};
 use crate::world::World;
@@ -16,6 +19,7 @@ use rayon::prelude::*;
 pub struct Implicit {
     settings: ImplicitSettings,
     system: LinearSystem,
+    contacts: ContactPhase,
     matrix: BlockMatrix,
     matrix_revision: Option<u64>,
     /// Per vertex and axis: whether it is free, not held.
@@ -26,6 +30,8 @@ pub struct Implicit {
     gradient: Vec<Vec3>,
     imbalance: Vec<Vec3>,
     correction: Vec<Vec3>,
+    /// Momentum that contacts give to each vertex, kg m/s.
+    push: Vec<Vec3>,
     trial_x: Vec<Vec3>,
     trial_v: Vec<Vec3>,
 }
@@ -39,6 +45,7 @@ impl Implicit {
         Self {
             settings,
             system: LinearSystem::default(),
+            contacts: ContactPhase::default(),
             matrix: BlockMatrix { values: Vec::new() },
             matrix_revision: None,
             free: Vec::new(),
@@ -48,6 +55,7 @@ impl Implicit {
             gradient: Vec::new(),
             imbalance: Vec::new(),
             correction: Vec::new(),
+            push: Vec::new(),
             trial_x: Vec::new(),
             trial_v: Vec::new(),
         }
@@ -100,11 +108,13 @@ impl Implicit {
         self.x.clear();
         self.x
             .extend(world.state.x.iter().zip(&self.v).map(|(x, v)| *x + *v * dt));
+        self.push.clear();
+        self.push.resize(n, Vec3::ZERO);
         Ok(())
     }
 
-    /// Imbalance of momentum at the current iterate (kg m/s), with held coordinates left out; returns the largest in
-    /// m/s. The gradient must be up to date.
+    /// Imbalance of momentum at the current iterate without contacts (kg m/s), with held coordinates left out; returns
+    /// the largest with contacts in m/s. The gradient must be up to date.
     fn balance(&mut self, world: &World, dt: f64) -> f64 {
         let mut largest: f64 = 0.0;
         self.imbalance.clear();
@@ -112,7 +122,8 @@ impl Implicit {
             let r = (self.v[i] - world.state.v[i]) * world.mass[i]
                 + (self.gradient[i] - self.external[i]) * dt;
             let r = r * mask(self.free[i]);
-            largest = largest.max(r.abs().max_element() / world.mass[i]);
+            let left = r - self.push[i] * mask(self.free[i]);
+            largest = largest.max(left.abs().max_element() / world.mass[i]);
             self.imbalance.push(r);
         }
         // `max` passes over NaN; a broken state must not look converged.
@@ -161,18 +172,15 @@ impl Implicit {
         let mut kinetic = 0.0;
         for i in 0..v.len() {
             kinetic += 0.5 * world.mass[i] * (v[i] - world.state.v[i]).length_squared()
-                - dt * self.external[i].dot(v[i]);
+                - (self.external[i] * dt + self.push[i]).dot(v[i]);
         }
         kinetic + world.forces.energy(x)
     }
 
-    /// Moves along the correction, halved until the potential falls. Returns whether it did.
-    fn line_search(&mut self, world: &mut World, dt: f64) -> bool {
-        let slope: f64 = self
-            .imbalance
-            .iter()
-            .zip(&self.correction)
-            .map(|(r, d)| r.dot(*d))
+    /// Moves along the correction, halved until the potential falls. Returns the fraction of it that was taken.
+    fn line_search(&mut self, world: &mut World, dt: f64) -> f64 {
+        let slope: f64 = (0..self.v.len())
+            .map(|i| (self.imbalance[i] - self.push[i]).dot(self.correction[i]))
             .sum();
         let (x, v) = (std::mem::take(&mut self.x), std::mem::take(&mut self.v));
         let start = self.potential(world, &x, &v, dt);
@@ -206,7 +214,7 @@ impl Implicit {
         };
         (self.x, self.v) = kept;
         (self.trial_x, self.trial_v) = spare;
-        fell
+        if fell { length } else { 0.0 }
     }
 }
 
@@ -239,91 +247,59 @@ fn constrain(pattern: &BlockPattern, matrix: &mut BlockMatrix, mass: &[f64], fre
 }
 
 impl Stepper for Implicit {
+    fn solved_problem<'a>(&'a self, world: &'a World) -> Option<SolvedProblem<'a>> {
+        (!self.contacts.is_empty()).then(|| {
+            self.contacts.solved(
+                world,
+                (&self.matrix, &self.imbalance, &self.free),
+                &self.correction,
+            )
+        })
+    }
+
     fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError> {
         let mut phases = Phases::start();
         let time = world.time + dt;
-        let linear_error = |reason: String| StepError::Linear { reason, time };
-        world
-            .release_pins(time)
-            .map_err(|e| linear_error(e.to_string()))?;
+        world.release_pins(time).map_err(|e| StepError::Linear {
+            reason: e.to_string(),
+            time,
+        })?;
         world
             .forces
             .begin_step(&world.state.x, &world.state.v, &StepContext { time, dt });
         self.predict(world, dt)?;
         phases.done("prepare");
+        self.coast(world, dt);
+        self.contacts.find(world, &self.trial_x, dt)?;
+        phases.done("detection");
 
-        let newton = self.settings.scheme == Scheme::Newton;
-        let tolerance = self.settings.tolerance;
         let mut report = StepReport {
             vertices: world.state.x.len(),
             ..StepReport::default()
         };
-        let mut solved: LinearReport;
-        loop {
-            self.assemble(world, dt);
-            self.balance(world, dt);
-            phases.done("assembly");
-            self.correction.clear();
-            self.correction.resize(self.v.len(), Vec3::ZERO);
-            if report.iterations == 0 {
-                // Conjugate gradients start at the old velocity: where nothing acts, that is the answer.
-                for i in 0..self.v.len() {
-                    self.correction[i] = (world.state.v[i] - self.v[i]) * mask(self.free[i]);
-                }
+        for round in 0..=world.contact.rounds {
+            report.rounds = round;
+            match self.settings.scheme {
+                Scheme::Newton => self.newton(world, dt, &mut report, &mut phases)?,
+                Scheme::Linearised => self.linearised(world, dt, &mut report, &mut phases)?,
             }
-            self.imbalance.iter_mut().for_each(|r| *r = -*r);
-            // The linear system is solved well below Newton's tolerance, and never sloppily.
-            solved = self
-                .system
-                .solve(
-                    self.settings.linear_solver,
-                    world.revision,
-                    world.forces.pattern(),
-                    &self.matrix,
-                    &world.mass,
-                    &self.imbalance,
-                    &mut self.correction,
-                    (1e-3 * tolerance).min(1e-8),
-                )
-                .map_err(|e| linear_error(e.to_string()))?;
-            self.imbalance.iter_mut().for_each(|r| *r = -*r);
-            phases.done("solve");
-            report.iterations += 1;
-            report.linear_iterations += solved.iterations;
-            phases.shift("solve", "factorise", solved.factorise);
-            if !newton {
-                for i in 0..self.v.len() {
-                    self.v[i] += self.correction[i];
-                    self.x[i] = world.state.x[i] + self.v[i] * dt;
-                }
-                report.residual = self.linear_residual(world);
-                report.converged = solved.converged;
-                break;
-            }
-            let fell = self.line_search(world, dt);
-            phases.done("line search");
-            self.gradient(world);
-            report.residual = self.balance(world, dt);
-            phases.done("assembly");
-            report.converged = report.residual <= tolerance;
-            if report.converged || !fell || report.iterations >= self.settings.max_iterations {
+            report.unresolved = self.contacts.look(world, &self.trial_x, dt)?;
+            phases.done("detection");
+            if report.unresolved == 0 {
                 break;
             }
         }
-        report.linear_solver = solved.solver.to_string();
+        if self.settings.scheme == Scheme::Linearised {
+            for i in 0..self.v.len() {
+                self.v[i] += self.correction[i];
+                self.x[i] = world.state.x[i] + self.v[i] * dt;
+            }
+        }
+        self.contacts.leave(world, &mut report);
         if world.wants_reactions {
-            self.reactions(world, dt, newton);
+            self.reactions(world, dt);
         }
-        if let Some(vertex) =
-            (0..self.x.len()).find(|i| !self.x[*i].is_finite() || !self.v[*i].is_finite())
-        {
-            let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
-            return Err(StepError::NotFinite {
-                vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
-                cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
-                time,
-            });
-        }
+        self.finite(world, time)?;
         std::mem::swap(&mut world.state.x, &mut self.x);
         std::mem::swap(&mut world.state.v, &mut self.v);
         report.seconds = phases.finish();
@@ -332,28 +308,180 @@ impl Stepper for Implicit {
 }
 
 impl Implicit {
+    /// Where everything would be at the end of the step if only given forces and pins acted: into `trial_x`.
+    fn coast(&mut self, world: &World, dt: f64) {
+        self.trial_x.clear();
+        for i in 0..self.v.len() {
+            let free = mask(self.free[i]);
+            let coasting = world.state.v[i] + self.external[i] * (dt / world.mass[i]);
+            let v = coasting * free + self.v[i] * (Vec3::ONE - free);
+            self.trial_x.push(world.state.x[i] + v * dt);
+        }
+    }
+
+    /// One linearisation about the start of the step; `v` stays there until the step is over, so that a further round
+    /// solves the same system with more contacts. The end of the motion goes to `trial_x`.
+    fn linearised(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        report: &mut StepReport,
+        phases: &mut Phases,
+    ) -> Result<(), StepError> {
+        if report.rounds == 0 {
+            self.assemble(world, dt);
+            self.balance(world, dt);
+            phases.done("assembly");
+            self.start_correction(world);
+        }
+        self.correct(world, report, phases)?;
+        for i in 0..self.v.len() {
+            self.trial_x[i] = world.state.x[i] + (self.v[i] + self.correction[i]) * dt;
+        }
+        Ok(())
+    }
+
+    /// Newton's method from the current iterate; the end of the motion goes to `trial_x`.
+    fn newton(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        report: &mut StepReport,
+        phases: &mut Phases,
+    ) -> Result<(), StepError> {
+        for iteration in 0..self.settings.max_iterations {
+            self.assemble(world, dt);
+            self.balance(world, dt);
+            phases.done("assembly");
+            if iteration == 0 && report.rounds == 0 {
+                self.start_correction(world);
+            } else {
+                self.correction.fill(Vec3::ZERO);
+            }
+            self.correct(world, report, phases)?;
+            let contact_error = report.residual;
+            let solved = report.converged;
+            let taken = self.line_search(world, dt);
+            phases.done("line search");
+            self.gradient(world);
+            let imbalance = self.balance(world, dt);
+            phases.done("assembly");
+            // The law of friction holds at the end of the full correction.
+            report.residual = if self.contacts.is_empty() {
+                imbalance
+            } else {
+                contact_error.max(imbalance)
+            };
+            report.converged = imbalance <= self.settings.tolerance
+                && (self.contacts.is_empty() || (solved && taken == 1.0));
+            if report.converged || taken == 0.0 {
+                break;
+            }
+        }
+        self.trial_x.clear();
+        self.trial_x.extend_from_slice(&self.x);
+        Ok(())
+    }
+
+    /// Iterations start at the old velocity: where nothing acts, that is the answer.
+    fn start_correction(&mut self, world: &World) {
+        self.correction.clear();
+        for i in 0..self.v.len() {
+            let change = world.state.v[i] - self.v[i];
+            self.correction.push(change * mask(self.free[i]));
+        }
+    }
+
+    /// Solves the linearised step for the correction, with contact if anything touches.
+    fn correct(
+        &mut self,
+        world: &World,
+        report: &mut StepReport,
+        phases: &mut Phases,
+    ) -> Result<(), StepError> {
+        report.iterations += 1;
+        if !self.contacts.is_empty() {
+            let system = (&self.matrix, &self.imbalance[..], &self.free[..]);
+            let solved = self.contacts.solve(
+                world,
+                system,
+                &self.settings,
+                &self.v,
+                &mut self.correction,
+            )?;
+            phases.done("friction");
+            report.residual = solved.contact_error.max(solved.dynamics_error);
+            report.converged = solved.converged;
+            report.friction_solver = solved.method.into();
+            report.sweeps += solved.sweeps;
+            report.factorisations += solved.factorisations;
+            self.contacts.place_yielding(&solved, report);
+            self.push.fill(Vec3::ZERO);
+            self.contacts.add_impulses(&mut self.push);
+            return Ok(());
+        }
+        self.imbalance.iter_mut().for_each(|r| *r = -*r);
+        // The linear system is solved well below the tolerance of a step, and never sloppily.
+        let solved = self
+            .system
+            .solve(
+                self.settings.linear_solver,
+                world.revision,
+                world.forces.pattern(),
+                &self.matrix,
+                &world.mass,
+                &self.imbalance,
+                &mut self.correction,
+                (1e-3 * self.settings.tolerance).min(1e-8),
+            )
+            .map_err(|e| StepError::Linear {
+                reason: e.to_string(),
+                time: world.time,
+            })?;
+        self.imbalance.iter_mut().for_each(|r| *r = -*r);
+        phases.done("solve");
+        report.linear_iterations += solved.iterations;
+        report.linear_solver = solved.solver.to_string();
+        phases.shift("solve", "factorise", solved.factorise);
+        report.residual = self.linear_residual(world);
+        report.converged = solved.converged;
+        Ok(())
+    }
+
     /// Largest residual of the linear system just solved, m/s.
     fn linear_residual(&mut self, world: &World) -> f64 {
-        self.trial_x.resize(self.v.len(), Vec3::ZERO);
+        self.trial_v.resize(self.v.len(), Vec3::ZERO);
         self.matrix
-            .multiply(world.forces.pattern(), &self.correction, &mut self.trial_x);
-        let rows = self.trial_x.iter().zip(&self.imbalance).zip(&world.mass);
+            .multiply(world.forces.pattern(), &self.correction, &mut self.trial_v);
+        let rows = self.trial_v.iter().zip(&self.imbalance).zip(&world.mass);
         rows.map(|((a, r), m)| (*a + *r).abs().max_element() / m)
             .fold(0.0, f64::max)
     }
 
     /// Forces that keep held vertices on their paths: what is missing from their balance of momentum.
-    fn reactions(&mut self, world: &mut World, dt: f64, gradient_is_fresh: bool) {
-        if !gradient_is_fresh {
-            self.gradient(world);
-        }
+    fn reactions(&mut self, world: &mut World, dt: f64) {
+        self.gradient(world);
         world.reactions.clear();
         for i in 0..self.v.len() {
-            let missing = (self.v[i] - world.state.v[i]) * (world.mass[i] / dt) + self.gradient[i]
+            let missing = ((self.v[i] - world.state.v[i]) * world.mass[i] - self.push[i]) / dt
+                + self.gradient[i]
                 - self.external[i];
             world
                 .reactions
                 .push(missing * (Vec3::ONE - mask(self.free[i])));
         }
+    }
+
+    fn finite(&self, world: &World, time: f64) -> Result<(), StepError> {
+        let lost = |i: &usize| !self.x[*i].is_finite() || !self.v[*i].is_finite();
+        let Some(vertex) = (0..self.x.len()).find(lost) else {
+            return Ok(());
+        };
+        let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
+        Err(StepError::NotFinite {
+            vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
+            cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
+            time,
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Time steppers: each moves the world forward by one step and says what it reached.
 
+mod contacts;
 pub mod implicit;
 mod linear;
 
@@ -7,6 +8,8 @@ pub use implicit::Implicit;
 pub use linear::LinearSystem;
 
 use crate::world::World;
+use muslin_friction::FrictionProblem;
+use muslin_linalg::Vec3;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,9 +30,9 @@ pub struct StepReport {
     pub sliding: usize,
     /// Iterations of the stepper.
     pub iterations: usize,
-    /// Largest imbalance left, m/s.
+    /// Largest error left, m/s: of the balance of momentum and of the law of friction.
     pub residual: f64,
-    /// Whether the residual is within the tolerance; with one linearisation a step, that of the linear system.
+    /// Whether the residual is within the tolerance; with one linearisation a step, that of the linearised problem.
     pub converged: bool,
     /// Crossing pairs of triangles at the end; none if nobody looked.
     pub intersections: Option<usize>,
@@ -39,6 +42,27 @@ pub struct StepReport {
     pub linear_solver: String,
     /// Iterations of the linear solver, all systems of the step together; 0 for a factorisation.
     pub linear_iterations: usize,
+    /// How friction was solved; empty without contacts.
+    #[serde(default)]
+    pub friction_solver: String,
+    /// Sweeps over all contacts and vertices.
+    #[serde(default)]
+    pub sweeps: usize,
+    /// Factorisations for friction.
+    #[serde(default)]
+    pub factorisations: usize,
+    /// How often the step was solved again because its motion met something new.
+    #[serde(default)]
+    pub rounds: usize,
+    /// Crossings on the way that were still there when the rounds were used up.
+    #[serde(default)]
+    pub unresolved: usize,
+    /// Contacts that contradict each other and had to give way.
+    #[serde(default)]
+    pub yielding: usize,
+    /// Where the first of them is, m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yielding_at: Option<[f64; 3]>,
     /// Measures asked for by the scene.
     #[serde(default)]
     pub measures: BTreeMap<String, f64>,
@@ -69,6 +93,14 @@ pub enum StepError {
         /// Time, s.
         time: f64,
     },
+    /// Contacts could not be found or solved.
+    #[error("the contacts of the step at t = {time} s could not be handled: {reason}")]
+    Contact {
+        /// What went wrong.
+        reason: String,
+        /// Time, s.
+        time: f64,
+    },
     /// The linear system could not be set up or solved.
     #[error("the linear system of the step at t = {time} s could not be solved: {reason}")]
     Linear {
@@ -79,8 +111,25 @@ pub enum StepError {
     },
 }
 
+/// The last contact problem of a step with its answer, so that it can be checked or solved on its own.
+#[derive(Clone, Copy)]
+pub struct SolvedProblem<'a> {
+    /// What was given.
+    pub problem: FrictionProblem<'a>,
+    /// Change of each vertex's velocity from the one about which the step was linearised, m/s.
+    pub v: &'a [Vec3],
+    /// Impulses in the frames of the contacts, N s.
+    pub r: &'a [Vec3],
+}
+
 /// Moves the world forward.
 pub trait Stepper: Send {
+    /// The contact problem of the last step, if anything touched and the stepper poses one.
+    fn solved_problem<'a>(&'a self, world: &'a World) -> Option<SolvedProblem<'a>> {
+        let _ = world;
+        None
+    }
+
     /// One step of length `dt` (s), ending at `world.time + dt`, which the caller sets as the new time.
     fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError>;
 }

@@ -34,6 +34,8 @@ impl World {
             topology_revision: 0,
             reactions: Vec::new(),
             touches: Vec::new(),
+            impulses: Vec::new(),
+            contact: scene.contact.clone(),
             wants_reactions: scene
                 .measure
                 .iter()
@@ -60,7 +62,10 @@ impl World {
             let during = force.from..force.until.unwrap_or(f64::INFINITY);
             world.pushes.push(Push {
                 shares,
-                force: Vec3::from_array(force.force),
+                force: match &force.path {
+                    Some(path) => formulas(&format!("force.{name}.path"), path)?,
+                    None => TimeVector::Constant(Vec3::from_array(force.force)),
+                },
                 during,
             });
         }
@@ -136,7 +141,14 @@ impl World {
             .v
             .extend(placed.iter().map(|p| velocity + spin.cross(*p - centre)));
         self.state.x.extend_from_slice(&placed);
+        let thickness = cloth.thickness.unwrap_or(fabric.thickness());
+        let edges = material
+            .iter()
+            .flat_map(|m| [m[0] - m[1], m[1] - m[2], m[2] - m[0]]);
+        let shortest = edges.map(Vec2::length).fold(f64::INFINITY, f64::min);
         self.bodies.push(Body {
+            thickness,
+            distance_kept: thickness.min(shortest / 2.0),
             name: name.to_string(),
             vertices: first..first + placed.len(),
             topology,

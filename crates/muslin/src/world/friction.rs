@@ -64,7 +64,8 @@ impl FrictionTable {
                     let mirrored: &PairFriction = &cloth[j * (n + m) + i];
                     cloth.push(mirrored.swapped());
                 } else {
-                    cloth.push(resolve(&typed, [&surfaces[i], &surfaces[j]])?);
+                    let pair = [&surfaces[i], &surfaces[j]];
+                    cloth.push(resolve(&typed, pair, scene.contact.friction)?);
                 }
             }
         }
@@ -80,12 +81,23 @@ impl FrictionTable {
 }
 
 /// Friction of one pair, by the order of precedence.
-fn resolve(entries: &[Entry], pair: [&Surface; 2]) -> Result<PairFriction, SceneError> {
+fn resolve(
+    entries: &[Entry],
+    pair: [&Surface; 2],
+    of_scene: Option<f64>,
+) -> Result<PairFriction, SceneError> {
     if let Some(found) = from_entries(entries, pair)? {
         return Ok(found);
     }
     if let Some(found) = from_objects(pair) {
         return Ok(found);
+    }
+    if let Some(isotropic) = of_scene {
+        return Ok(PairFriction {
+            isotropic,
+            anisotropy: None,
+            origin: Origin::Typed("contact.friction".into()),
+        });
     }
     let usual = if pair[1].is_cloth() {
         DEFAULT_CLOTH

@@ -14,11 +14,12 @@ pub use friction::FrictionTable;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
 
-use crate::contact::Touch;
+use crate::contact::{Features, Party, Remembered, Touch};
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::Fabric;
-use crate::motion::Motion;
+use crate::motion::{Motion, TimeVector};
+use crate::scene::ContactSpec;
 use muslin_geometry::mesh::{Repair, Topology};
 use muslin_linalg::{Vec2, Vec3};
 use std::ops::Range;
@@ -56,6 +57,10 @@ pub struct Body {
     pub repairs: Vec<Repair>,
     /// Positions at the start of the run, for displacements.
     pub initial: Vec<Vec3>,
+    /// Thickness, m.
+    pub thickness: f64,
+    /// Distance that it keeps from itself, m: the thickness, or less where the mesh is too fine for it.
+    pub distance_kept: f64,
 }
 
 /// Vertices whose motion is prescribed.
@@ -82,8 +87,8 @@ pub struct Held {
 pub struct Push {
     /// Vertices in the state and each one's share of the force.
     pub shares: Vec<(u32, f64)>,
-    /// Total force, N.
-    pub force: Vec3,
+    /// Total force over time, N.
+    pub force: TimeVector,
     /// Times between which it acts, s.
     pub during: Range<f64>,
 }
@@ -122,6 +127,10 @@ pub struct World {
     pub wants_reactions: bool,
     /// Contacts of the last step.
     pub touches: Vec<Touch>,
+    /// Impulses of the last step, by the features that met; the next step starts from them.
+    pub impulses: Vec<Remembered>,
+    /// What meets what.
+    pub contact: ContactSpec,
 }
 
 impl World {
@@ -133,6 +142,25 @@ impl World {
     /// An obstacle by name.
     pub fn obstacle(&self, name: &str) -> Option<&WorldObstacle> {
         self.obstacles.iter().find(|o| o.name == name)
+    }
+
+    /// Distance between the middle surfaces of two parties that touch, m.
+    pub fn distance_kept(&self, parties: [Party; 2]) -> f64 {
+        let half = |p: Party| match p {
+            Party::Cloth(i) => self.bodies[i].thickness / 2.0,
+            Party::Obstacle(_) => 0.0,
+        };
+        match parties {
+            [Party::Cloth(i), Party::Cloth(j)] if i == j => self.bodies[i].distance_kept,
+            [a, b] => half(a) + half(b),
+        }
+    }
+
+    /// Impulse with which two features met in the last step, N s; zero if they did not.
+    pub fn remembered(&self, features: &Features) -> Vec3 {
+        self.impulses
+            .binary_search_by_key(features, |r| r.features)
+            .map_or(Vec3::ZERO, |i| self.impulses[i].impulse)
     }
 
     /// Lets go of pins whose time is over. Bending next to a clamp depends on it, so forces are made anew.
@@ -157,8 +185,9 @@ impl World {
         out.clear();
         out.extend(self.mass.iter().map(|m| self.gravity * *m));
         for push in self.pushes.iter().filter(|p| p.during.contains(&time)) {
+            let force = push.force.at(time);
             for (v, share) in &push.shares {
-                out[*v as usize] += push.force * *share;
+                out[*v as usize] += force * *share;
             }
         }
     }

@@ -1,0 +1,99 @@
+//! Coulomb's cone, round or elliptical: the law's projection and its measure of error.
+//!
+//! An elliptical cone becomes a round one by stretching the tangents: with `S = diag(stretch)` of unit determinant,
+//! impulses `S⁻¹ r` and velocities `S u` obey the circular law with the mean coefficient, and the product of both is
+//! untouched. Friction of maximum dissipation is exactly what this gives.
+
+use crate::State;
+use muslin_linalg::{Mat3, Vec3};
+
+/// Coefficients of an elliptical cone are not taken below this: the stretch is inverted.
+const LEAST_ELLIPTIC_FRICTION: f64 = 1e-4;
+
+/// Beyond this no finite problem slides, and products stay finite.
+const LARGEST_FRICTION: f64 = 1e8;
+
+/// A friction cone in the form the solvers use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cone {
+    /// Coefficient of the round cone.
+    pub(crate) mu: f64,
+    /// `diag(1, stretch)`; ones for a cone that is round already.
+    pub(crate) stretch: Vec3,
+}
+
+impl Cone {
+    pub(crate) fn new(friction: [f64; 2]) -> Self {
+        let [a, b] = friction.map(|f| f.min(LARGEST_FRICTION));
+        if a == b {
+            return Self {
+                mu: a,
+                stretch: Vec3::ONE,
+            };
+        }
+        let (a, b) = (
+            a.max(LEAST_ELLIPTIC_FRICTION),
+            b.max(LEAST_ELLIPTIC_FRICTION),
+        );
+        let mu = (a * b).sqrt();
+        Self {
+            mu,
+            stretch: Vec3::new(1.0, a / mu, b / mu),
+        }
+    }
+
+    /// `S⁻¹ W S⁻¹`: the primal block of stretched coordinates.
+    pub(crate) fn stretched_block(&self, w: &Mat3) -> Mat3 {
+        if self.stretch == Vec3::ONE {
+            return *w;
+        }
+        let s = Mat3::from_diagonal(self.stretch.recip());
+        s * *w * s
+    }
+
+    /// Nearest point of the round cone.
+    pub(crate) fn project(&self, x: Vec3) -> Vec3 {
+        let mu = self.mu;
+        let tangent = x.y.hypot(x.z);
+        if tangent <= mu * x.x {
+            x
+        } else if mu * tangent <= -x.x {
+            Vec3::ZERO
+        } else {
+            let s = (x.x + mu * tangent) / (1.0 + mu * mu);
+            let k = mu * s / tangent;
+            Vec3::new(s, k * x.y, k * x.z)
+        }
+    }
+
+    /// The argument of the natural map in stretched coordinates: `r - rho ũ`, `ũ = u + mu |u_T| n`.
+    fn argument(&self, u: Vec3, r: Vec3, rho: f64) -> (Vec3, Vec3) {
+        let u = u * self.stretch;
+        let r = r / self.stretch;
+        let tilted = Vec3::new(u.x + self.mu * u.y.hypot(u.z), u.y, u.z);
+        (r, r - rho * tilted)
+    }
+
+    /// By how much a velocity and an impulse miss the law, m/s.
+    ///
+    /// `(r - rho e, ũ - e)` obeys it exactly, so e is a true bound on the velocity that is wrong.
+    pub(crate) fn error(&self, u: Vec3, r: Vec3, rho: f64) -> f64 {
+        let (r, x) = self.argument(u, r, rho);
+        ((r - self.project(x)) / (rho * self.stretch)).length()
+    }
+
+    /// Which branch of the law a velocity and an impulse are on.
+    pub(crate) fn state(&self, u: Vec3, r: Vec3, rho: f64) -> State {
+        // Rounding may put a sticking impulse at the cone's border just outside.
+        const ROUNDING: f64 = 1e-13;
+        let (_, x) = self.argument(u, r, rho);
+        let tangent = x.y.hypot(x.z);
+        if x.x <= 0.0 && self.mu * tangent <= -x.x {
+            State::Separate
+        } else if tangent <= self.mu * x.x * (1.0 + ROUNDING) && self.mu > 0.0 {
+            State::Stick
+        } else {
+            State::Slide
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Gauss-Seidel over contacts and free nodes: each contact is solved exactly with its nodes' neighbours held.
+//!
+//! Coloured for threads and wrapped in Anderson acceleration. The accelerated point is never returned: an answer is what
+//! a sweep made, so every contact obeys its law with its stored impulse.
+
+use crate::anderson::Anderson;
+use crate::colour::Colouring;
+use crate::one::solve_in_cone;
+use crate::prepared::{Node, Prepared};
+use crate::problem::FrictionProblem;
+use crate::residual::{Residual, impulses, measure};
+use muslin_linalg::Vec3;
+use rayon::prelude::*;
+
+/// Blocks of a colour that are worth waking threads for.
+const PARALLEL_FROM: usize = 256;
+/// Blocks of one task.
+const PER_TASK: usize = 64;
+/// Sweeps between looks at the error.
+const SWEEPS_PER_CHECK: usize = 5;
+
+/// What a relaxed contact gives: impulse and velocities of its nodes, in the order of its arms.
+#[derive(Clone, Copy, Default)]
+struct Relaxed {
+    r: Vec3,
+    v: [Vec3; 4],
+}
+
+/// Working memory.
+#[derive(Default)]
+pub(crate) struct GaussSeidel {
+    pub(crate) colouring: Colouring,
+    anderson: Anderson,
+    pub(crate) force: Vec<Vec3>,
+    relaxed_contacts: Vec<Relaxed>,
+    relaxed_nodes: Vec<Vec3>,
+}
+
+/// How a run of sweeps ended.
+pub(crate) struct Sweeps {
+    pub(crate) residual: Residual,
+    pub(crate) count: usize,
+    pub(crate) converged: bool,
+}
+
+impl GaussSeidel {
+    /// Accelerated sweeps until both errors are below `tolerance`, `max_sweeps` are done or `stalled` says so; it sees
+    /// the sweep count and the errors at every check.
+    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
+    pub(crate) fn run(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        contacts: &[Prepared],
+        tolerance: f64,
+        max_sweeps: usize,
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+        mut stalled: impl FnMut(usize, &Residual) -> bool,
+    ) -> Sweeps {
+        let n = v.len();
+        self.anderson.reset(n + r.len());
+        pack(contacts, v, r, &mut self.anderson.x);
+        let mut residual = Residual::default();
+        for sweep in 1..=max_sweeps {
+            if sweep > 1 {
+                v.copy_from_slice(&self.anderson.x[..n]);
+                for (c, r) in r.iter_mut().enumerate() {
+                    *r = contacts[c].rho * self.anderson.x[n + c];
+                }
+            }
+            self.sweep(problem, nodes, contacts, v, r);
+            if sweep == 1 || sweep % SWEEPS_PER_CHECK == 0 || sweep == max_sweeps {
+                impulses(problem, r, &mut self.force);
+                residual = measure(problem, nodes, contacts, v, r, &self.force);
+                let converged = residual.contact < tolerance && residual.dynamics < tolerance;
+                if converged || stalled(sweep, &residual) {
+                    return Sweeps {
+                        residual,
+                        count: sweep,
+                        converged,
+                    };
+                }
+            }
+            pack(contacts, v, r, &mut self.anderson.g);
+            self.anderson.mix();
+        }
+        Sweeps {
+            residual,
+            count: max_sweeps,
+            converged: false,
+        }
+    }
+
+    /// One sweep over all blocks.
+    pub(crate) fn sweep(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        contacts: &[Prepared],
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+    ) {
+        impulses(problem, r, &mut self.force);
+        let largest = (0..self.colouring.len())
+            .map(|k| self.colouring.ranges(k))
+            .fold([0, 0], |m, [a, b]| [m[0].max(a.len()), m[1].max(b.len())]);
+        self.relaxed_contacts.resize(largest[0], Relaxed::default());
+        self.relaxed_nodes.resize(largest[1], Vec3::ZERO);
+        for colour in 0..self.colouring.len() {
+            let [range, free_range] = self.colouring.ranges(colour);
+            let list = &self.colouring.contacts[range];
+            let free = &self.colouring.nodes[free_range];
+            let done = &mut self.relaxed_contacts[..list.len()];
+            let moved = &mut self.relaxed_nodes[..free.len()];
+            let (from, impulse, force) = (&*v, &*r, &self.force[..]);
+            let contact = |done: &mut [Relaxed], list: &[u32]| {
+                for (done, &c) in done.iter_mut().zip(list) {
+                    *done = relax(problem, nodes, contacts, from, impulse, force, c as usize);
+                }
+            };
+            let node = |moved: &mut [Vec3], free: &[u32]| {
+                for (moved, &n) in moved.iter_mut().zip(free) {
+                    let n = n as usize;
+                    *moved = -(nodes[n].inverse * others(problem, from, n));
+                }
+            };
+            if list.len() + free.len() < PARALLEL_FROM {
+                contact(done, list);
+                node(moved, free);
+            } else {
+                rayon::join(
+                    || {
+                        done.par_chunks_mut(PER_TASK)
+                            .zip(list.par_chunks(PER_TASK))
+                            .for_each(|(done, list)| contact(done, list));
+                    },
+                    || {
+                        moved
+                            .par_chunks_mut(2 * PER_TASK)
+                            .zip(free.par_chunks(2 * PER_TASK))
+                            .for_each(|(moved, free)| node(moved, free));
+                    },
+                );
+            }
+            for (moved, &n) in moved.iter().zip(free) {
+                v[n as usize] = *moved;
+            }
+            for (done, &c) in done.iter().zip(list) {
+                let c = c as usize;
+                let contact = &problem.contacts[c];
+                let change = contact.frame.transpose() * (done.r - r[c]);
+                r[c] = done.r;
+                for (k, (n, w)) in contact.arms().enumerate() {
+                    v[n] = done.v[k];
+                    self.force[n] += w * change;
+                }
+            }
+        }
+    }
+}
+
+/// `b_n + Σ_{j≠n} A_nj v_j`.
+#[inline]
+fn others(problem: &FrictionProblem, v: &[Vec3], n: usize) -> Vec3 {
+    let mut sum = problem.b[n];
+    let slots = problem.pattern.row(n);
+    let values = &problem.matrix.values[slots.clone()];
+    for (value, &m) in values.iter().zip(&problem.pattern.columns()[slots]) {
+        if m as usize != n {
+            sum += *value * v[m as usize];
+        }
+    }
+    sum
+}
+
+/// Solves one contact with everything around it held.
+fn relax(
+    problem: &FrictionProblem,
+    nodes: &[Node],
+    contacts: &[Prepared],
+    v: &[Vec3],
+    r: &[Vec3],
+    force: &[Vec3],
+    c: usize,
+) -> Relaxed {
+    let contact = &problem.contacts[c];
+    let prepared = &contacts[c];
+    let own = contact.frame.transpose() * r[c];
+    let mut relaxed = Relaxed::default();
+    let mut q = Vec3::ZERO;
+    for (k, (n, w)) in contact.arms().enumerate() {
+        let node = &nodes[n];
+        let y = node.response * (force[n] - w * own) - node.inverse * others(problem, v, n);
+        relaxed.v[k] = y;
+        q += w * y;
+    }
+    if prepared.inert {
+        return relaxed;
+    }
+    let q = contact.frame * q + contact.offset;
+    relaxed.r = solve_in_cone(&prepared.block, -(prepared.block * q), &prepared.cone).r;
+    let world = contact.frame.transpose() * relaxed.r;
+    for (k, (n, w)) in contact.arms().enumerate() {
+        relaxed.v[k] += w * (nodes[n].response * world);
+    }
+    relaxed
+}
+
+/// Velocities, and impulses in the velocities they cause.
+fn pack(contacts: &[Prepared], v: &[Vec3], r: &[Vec3], out: &mut [Vec3]) {
+    let (to_v, to_r) = out.split_at_mut(v.len());
+    to_v.copy_from_slice(v);
+    for ((out, r), prepared) in to_r.iter_mut().zip(r).zip(contacts) {
+        *out = *r / prepared.rho;
+    }
+}

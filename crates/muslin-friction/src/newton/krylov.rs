@@ -1,0 +1,188 @@
+//! The one part of Newton's matrix that is not symmetric: friction of sliding contacts follows their normal impulse.
+//!
+//! It has one column a sliding contact, so it is dealt with in the space of their normal impulses, by minimal residuals
+//! on top of the symmetric factorisation. Flat sheets on flat ground need two or three steps, draped ones ten or twenty.
+
+use super::Branch;
+use super::system::System;
+use crate::problem::FrictionProblem;
+use muslin_linalg::Vec3;
+
+/// Steps before the result is taken as it is; the outer iteration sees what is missing.
+const MAX_STEPS: usize = 60;
+
+/// Working memory.
+#[derive(Default)]
+pub(crate) struct Krylov {
+    sliding: Vec<u32>,
+    basis: Vec<Vec<f64>>,
+    hessenberg: Vec<[f64; MAX_STEPS + 1]>,
+    start: Vec<Vec3>,
+    work: Vec<Vec3>,
+    pub(crate) steps: usize,
+}
+
+impl Krylov {
+    /// Solves `(P + Jᵀ c R J_N) x = b` in place of b, P being the factored part.
+    pub(crate) fn solve(
+        &mut self,
+        problem: &FrictionProblem,
+        system: &mut System,
+        branches: &[Branch],
+        tolerance: f64,
+        x: &mut [Vec3],
+    ) {
+        self.sliding.clear();
+        let slides = |b: &Branch| b.pull != Vec3::ZERO;
+        self.sliding
+            .extend((0..branches.len() as u32).filter(|c| slides(&branches[*c as usize])));
+        if self.sliding.is_empty() {
+            system.solve(x);
+            return;
+        }
+        let m = self.sliding.len();
+        self.start.clear();
+        self.start.extend_from_slice(x);
+        self.work.resize(x.len(), Vec3::ZERO);
+        system.solve(x);
+        // Unknowns: normal impulses R (J x)_N of the sliding contacts.
+        let mut rhs = vec![0.0; m];
+        normals(problem, branches, &self.sliding, x, &mut rhs);
+        let size = norm(&rhs);
+        let mut y = vec![0.0; m];
+        if size > 0.0 {
+            self.minimise(problem, system, branches, &rhs, size, tolerance, &mut y);
+        }
+        x.copy_from_slice(&self.start);
+        pull(problem, branches, &self.sliding, &y, -1.0, x);
+        system.solve(x);
+    }
+
+    #[allow(clippy::too_many_arguments)] // the operator in parts
+    fn minimise(
+        &mut self,
+        problem: &FrictionProblem,
+        system: &mut System,
+        branches: &[Branch],
+        rhs: &[f64],
+        size: f64,
+        tolerance: f64,
+        y: &mut [f64],
+    ) {
+        let m = rhs.len();
+        self.basis.clear();
+        self.basis.push(rhs.iter().map(|b| b / size).collect());
+        self.hessenberg.clear();
+        let mut rotations: Vec<[f64; 2]> = Vec::new();
+        let mut g = vec![size];
+        for k in 0..MAX_STEPS.min(m) {
+            self.work.fill(Vec3::ZERO);
+            pull(
+                problem,
+                branches,
+                &self.sliding,
+                &self.basis[k],
+                1.0,
+                &mut self.work,
+            );
+            system.solve(&mut self.work);
+            self.steps += 1;
+            let mut w = vec![0.0; m];
+            normals(problem, branches, &self.sliding, &self.work, &mut w);
+            for (w, b) in w.iter_mut().zip(&self.basis[k]) {
+                *w += b;
+            }
+            let mut column = [0.0; MAX_STEPS + 1];
+            // Twice is enough to keep the basis orthogonal.
+            for _ in 0..2 {
+                for j in 0..=k {
+                    let h = dot(&w, &self.basis[j]);
+                    column[j] += h;
+                    for (w, b) in w.iter_mut().zip(&self.basis[j]) {
+                        *w -= h * b;
+                    }
+                }
+            }
+            let next = norm(&w);
+            column[k + 1] = next;
+            for (j, [c, s]) in rotations.iter().enumerate() {
+                let (a, b) = (column[j], column[j + 1]);
+                column[j] = c * a + s * b;
+                column[j + 1] = c * b - s * a;
+            }
+            let length = column[k].hypot(column[k + 1]);
+            if length == 0.0 {
+                break;
+            }
+            let (c, s) = (column[k] / length, column[k + 1] / length);
+            column[k] = length;
+            rotations.push([c, s]);
+            g.push(-s * g[k]);
+            g[k] *= c;
+            self.hessenberg.push(column);
+            if g[k + 1].abs() <= tolerance * size || next <= 1e-14 * length {
+                break;
+            }
+            self.basis.push(w.iter().map(|w| w / next).collect());
+        }
+        let steps = self.hessenberg.len();
+        let mut weights = g;
+        weights.truncate(steps);
+        for i in (0..steps).rev() {
+            for j in i + 1..steps {
+                weights[i] -= self.hessenberg[j][i] * weights[j];
+            }
+            weights[i] /= self.hessenberg[i][i];
+        }
+        for (weight, basis) in weights.iter().zip(&self.basis) {
+            for (y, b) in y.iter_mut().zip(basis) {
+                *y += weight * b;
+            }
+        }
+    }
+}
+
+/// `R (J x)_N` of the sliding contacts.
+fn normals(
+    problem: &FrictionProblem,
+    branches: &[Branch],
+    sliding: &[u32],
+    x: &[Vec3],
+    out: &mut [f64],
+) {
+    for (out, &c) in out.iter_mut().zip(sliding) {
+        let contact = &problem.contacts[c as usize];
+        let change = contact.velocity(x) - contact.offset;
+        *out = branches[c as usize].normal * change.x;
+    }
+}
+
+/// Adds the friction that belongs to normal impulses, on free coordinates.
+fn pull(
+    problem: &FrictionProblem,
+    branches: &[Branch],
+    sliding: &[u32],
+    normal: &[f64],
+    sign: f64,
+    out: &mut [Vec3],
+) {
+    for (s, &c) in normal.iter().zip(sliding) {
+        let contact = &problem.contacts[c as usize];
+        let world = contact.frame.transpose() * branches[c as usize].pull * (sign * s);
+        for (n, w) in contact.arms() {
+            let free = problem
+                .free
+                .get(n)
+                .map_or(Vec3::ONE, |f| Vec3::from(f.map(|f| f64::from(u8::from(f)))));
+            out[n] += free * (w * world);
+        }
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}

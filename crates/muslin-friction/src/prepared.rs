@@ -1,0 +1,122 @@
+//! What all solvers compute once from a problem: inverse diagonal blocks, cones, and how easily each contact moves.
+
+use crate::cone::Cone;
+use crate::problem::FrictionProblem;
+use muslin_linalg::{Mat3, Vec3};
+
+/// Relative compliance that makes the response of a partly held contact invertible.
+const HELD_COMPLIANCE: f64 = 1e-9;
+
+/// One node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// `A_nn⁻¹`.
+    pub(crate) inverse: Mat3,
+    /// The same with held axes zeroed: how impulses move the node.
+    pub(crate) response: Mat3,
+    /// One on free axes, zero on held ones.
+    pub(crate) free: Vec3,
+    /// Mean of the free part of the diagonal, kg; infinite if nothing is free.
+    pub(crate) diagonal: f64,
+    /// What the error of momentum is divided by, kg.
+    pub(crate) inertia: f64,
+}
+
+/// One contact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared {
+    /// Inverse of the local response, compliance included.
+    pub(crate) block: Mat3,
+    /// Cone.
+    pub(crate) cone: Cone,
+    /// `1 / Σ w²/a_n`, kg: scale between impulse and velocity.
+    pub(crate) rho: f64,
+    /// The same with inertia: the scale of the error measure.
+    pub(crate) measure: f64,
+    /// Normal compliance, 1/kg: zero but for contacts that were found impossible.
+    pub(crate) compliance: f64,
+    /// Whether no impulse can change its normal velocity.
+    pub(crate) inert: bool,
+}
+
+impl Prepared {
+    /// Relative velocity the law is asked of: a yielding contact may be entered by compliance times impulse.
+    #[inline]
+    pub(crate) fn lawful(&self, u: Vec3, r: Vec3) -> Vec3 {
+        Vec3::new(u.x + self.compliance * r.x, u.y, u.z)
+    }
+}
+
+/// Fills both arrays; `compliance` is by contact, empty if none yields.
+pub(crate) fn prepare(
+    problem: &FrictionProblem,
+    compliance: &[f64],
+    nodes: &mut Vec<Node>,
+    contacts: &mut Vec<Prepared>,
+) {
+    nodes.clear();
+    nodes.extend((0..problem.pattern.rows()).map(|n| one_node(problem, n)));
+    contacts.clear();
+    contacts.extend(
+        (0..problem.contacts.len())
+            .map(|c| one_contact(problem, nodes, c, compliance.get(c).copied().unwrap_or(0.0))),
+    );
+}
+
+fn one_node(problem: &FrictionProblem, n: usize) -> Node {
+    let block = problem.matrix.diagonal(problem.pattern, n);
+    let free = problem.free.get(n).map_or(Vec3::ONE, |f| {
+        Vec3::from(f.map(|f| if f { 1.0 } else { 0.0 }))
+    });
+    let mask = Mat3::from_diagonal(free);
+    let inverse = block.inverse();
+    let count = free.element_sum();
+    let diagonal = if count > 0.0 {
+        let entries = Vec3::new(block.x_axis.x, block.y_axis.y, block.z_axis.z);
+        entries.dot(free) / count
+    } else {
+        f64::INFINITY
+    };
+    Node {
+        inverse,
+        response: mask * inverse * mask,
+        free,
+        diagonal,
+        inertia: problem.inertia.get(n).copied().unwrap_or(diagonal),
+    }
+}
+
+fn one_contact(problem: &FrictionProblem, nodes: &[Node], c: usize, compliance: f64) -> Prepared {
+    let contact = &problem.contacts[c];
+    let mut world = Mat3::ZERO;
+    let (mut ease, mut measured_ease) = (0.0, 0.0);
+    let mut partly_held = false;
+    for (n, w) in contact.arms() {
+        let node = &nodes[n];
+        world += node.response * (w * w);
+        if node.diagonal.is_finite() {
+            ease += w * w / node.diagonal;
+            measured_ease += w * w / node.inertia;
+        }
+        partly_held |= node.free != Vec3::ONE;
+    }
+    let mut local = contact.frame * world * contact.frame.transpose();
+    let largest = local.x_axis.x.max(local.y_axis.y).max(local.z_axis.z);
+    let inert = !(ease > 0.0 && local.x_axis.x > HELD_COMPLIANCE * largest);
+    if partly_held {
+        local += Mat3::from_diagonal(Vec3::splat(HELD_COMPLIANCE * largest));
+    }
+    local.x_axis.x += compliance;
+    Prepared {
+        block: if inert {
+            Mat3::IDENTITY
+        } else {
+            local.inverse()
+        },
+        cone: Cone::new(contact.friction),
+        rho: if inert { 1.0 } else { 1.0 / ease },
+        measure: if inert { 1.0 } else { 1.0 / measured_ease },
+        compliance,
+        inert,
+    }
+}

@@ -1,0 +1,382 @@
+//! The solver proper: checks the problem, picks a method, switches when one stalls, and reports what was reached.
+
+use crate::FrictionError;
+use crate::admm::Admm;
+use crate::gauss_seidel::GaussSeidel;
+use crate::impossible::impossible;
+use crate::newton::Newton;
+use crate::outlook::{Outlook, stiffness_ratio};
+use crate::prepared::{Node, Prepared, prepare};
+use crate::problem::FrictionProblem;
+use crate::residual::Residual;
+use crate::validate::validate;
+use muslin_linalg::Vec3;
+
+/// Sweeps that give Newton a fair start.
+const START_SWEEPS: usize = 20;
+/// Newton iterations that sweeps may cost before they are given up.
+const NEWTON_STEPS: f64 = 4.0;
+/// Without inertia given, errors of sheets stiffer than this are not believed.
+const BLIND_RATIO: f64 = 1e4;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Chosen from the problem, and changed when it stalls.
+    #[default]
+    Auto,
+    /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
+    GaussSeidel,
+    /// Splitting with a matrix factored once.
+    Admm,
+    /// Semismooth Newton: stiff systems.
+    Newton,
+}
+
+/// What is asked of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolveParams {
+    /// Both errors must fall below this, m/s.
+    pub tolerance: f64,
+    /// How.
+    pub method: Method,
+    /// Budget of Gauss-Seidel sweeps.
+    pub max_sweeps: usize,
+    /// Budget of Newton's factorisations.
+    pub max_factorisations: usize,
+    /// Budget of splitting iterations.
+    pub max_admm_iterations: usize,
+}
+
+impl Default for SolveParams {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            method: Method::Auto,
+            max_sweeps: 1000,
+            max_factorisations: 100,
+            max_admm_iterations: 1000,
+        }
+    }
+}
+
+/// What a solve reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SolveReport {
+    /// Whether both errors are below the tolerance.
+    pub converged: bool,
+    /// Largest error of the contact law, m/s.
+    pub contact_error: f64,
+    /// Largest error of momentum over inertia, m/s.
+    pub dynamics_error: f64,
+    /// Contact of the former.
+    pub worst_contact: Option<usize>,
+    /// Gauss-Seidel sweeps.
+    pub sweeps: usize,
+    /// Splitting iterations.
+    pub admm_iterations: usize,
+    /// Newton iterations.
+    pub newton_iterations: usize,
+    /// Numeric factorisations.
+    pub factorisations: usize,
+    /// The way taken.
+    pub method: &'static str,
+    /// Contacts that cannot all be obeyed, ascending: they were made to yield, or nothing can move them.
+    pub yielding: Vec<u32>,
+}
+
+/// Solves frictional contact problems; keeps its memory from one to the next, nothing else.
+#[derive(Default)]
+pub struct Solver {
+    nodes: Vec<Node>,
+    contacts: Vec<Prepared>,
+    compliance: Vec<f64>,
+    gauss_seidel: GaussSeidel,
+    newton: Newton,
+    admm: Admm,
+    start: [Vec<Vec3>; 2],
+}
+
+/// The unknowns of a solve.
+struct Unknowns<'a> {
+    v: &'a mut [Vec3],
+    r: &'a mut [Vec3],
+}
+
+impl Solver {
+    /// Solves a problem. `v` and `r` hold a start on entry and the answer on return; `r` is in local frames.
+    ///
+    /// Not reaching the tolerance is no error: see the report.
+    pub fn solve(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        v: &mut [Vec3],
+        r: &mut [Vec3],
+    ) -> Result<SolveReport, FrictionError> {
+        validate(problem, params.tolerance, v, r)?;
+        prepare(problem, &[], &mut self.nodes, &mut self.contacts);
+        self.gauss_seidel.colouring.build(problem);
+        let mut report = SolveReport::default();
+        let mut x = Unknowns { v, r };
+        for (r, contact) in x.r.iter_mut().zip(&self.contacts) {
+            if contact.inert {
+                *r = Vec3::ZERO;
+            }
+        }
+        self.attempt(problem, params, &mut x, &mut report);
+        if !report.converged {
+            let against = impossible(problem, &self.nodes, &self.contacts, x.v, params.tolerance);
+            if !against.is_empty() {
+                self.yield_to(problem, &against, &mut x);
+                report.yielding = against;
+                self.attempt(problem, params, &mut x, &mut report);
+            }
+        }
+        if !report.converged && params.method == Method::Auto {
+            let left = params.max_sweeps.saturating_sub(report.sweeps);
+            self.sweep(
+                problem,
+                params.tolerance,
+                left,
+                &mut x,
+                &mut report,
+                |_, _| false,
+            );
+            if !report.converged {
+                self.alternate(problem, params, &mut x, &mut report);
+            }
+        }
+        self.report_immovable(problem, params.tolerance, x.v, &mut report);
+        report.method = way(&report, params.method);
+        Ok(report)
+    }
+
+    /// Gives contacts a compliance and lets go of impulses that were growing.
+    fn yield_to(&mut self, problem: &FrictionProblem, against: &[u32], x: &mut Unknowns) {
+        self.compliance.clear();
+        self.compliance.resize(x.r.len(), 0.0);
+        for &c in against {
+            // As soft as the mass behind it: the violation is answered by its own momentum.
+            self.compliance[c as usize] = 1.0 / self.contacts[c as usize].measure;
+        }
+        x.r.fill(Vec3::ZERO);
+        x.v.fill(Vec3::ZERO);
+        prepare(
+            problem,
+            &self.compliance,
+            &mut self.nodes,
+            &mut self.contacts,
+        );
+    }
+
+    /// The method asked for, or sweeps and then Newton.
+    fn attempt(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let never = |_: usize, _: &Residual| false;
+        match params.method {
+            Method::GaussSeidel => {
+                self.sweep(
+                    problem,
+                    params.tolerance,
+                    params.max_sweeps,
+                    x,
+                    report,
+                    never,
+                );
+            }
+            Method::Admm => self.alternate(problem, params, x, report),
+            Method::Newton => {
+                self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
+                if !report.converged {
+                    self.newton(problem, params, 0, x, report);
+                }
+            }
+            Method::Auto => self.choose(problem, params, x, report),
+        }
+    }
+
+    /// Sweeps while they promise to be cheaper than factorisations, then Newton.
+    fn choose(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        if problem.contacts.is_empty() {
+            self.newton(problem, params, 0, x, report);
+            return;
+        }
+        if problem.inertia.is_empty() && stiffness_ratio(problem) >= BLIND_RATIO {
+            // Errors measured against such a diagonal say nothing, so sweeps cannot be trusted with the end.
+            let never = |_: usize, _: &Residual| false;
+            self.sweep(problem, 0.0, START_SWEEPS, x, report, never);
+            self.newton(problem, params, 1, x, report);
+            return;
+        }
+        let budget = NEWTON_STEPS * (10.0 + 1.4 * (x.v.len() as f64).sqrt());
+        let mut outlook = Outlook::new(params.tolerance, budget);
+        self.sweep(
+            problem,
+            params.tolerance,
+            params.max_sweeps,
+            x,
+            report,
+            |sweep, residual| outlook.hopeless(sweep, residual),
+        );
+        if !report.converged {
+            self.newton(problem, params, 0, x, report);
+        }
+    }
+
+    fn sweep(
+        &mut self,
+        problem: &FrictionProblem,
+        tolerance: f64,
+        max_sweeps: usize,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+        stalled: impl FnMut(usize, &Residual) -> bool,
+    ) {
+        if max_sweeps == 0 {
+            return;
+        }
+        let end = self.gauss_seidel.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            tolerance,
+            max_sweeps,
+            x.v,
+            x.r,
+            stalled,
+        );
+        report.sweeps += end.count;
+        report.record(&end.residual, end.converged);
+    }
+
+    fn newton(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        least: usize,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let end = self.newton.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            [least, params.max_factorisations],
+            x.v,
+            x.r,
+        );
+        report.newton_iterations += end.iterations;
+        report.factorisations += end.factorisations;
+        report.record(&end.residual, end.converged);
+        if end.converged {
+            self.polish(problem, params.tolerance, x, report);
+        }
+    }
+
+    /// One sweep after Newton: sticking contacts then stick to the last bit, and impulses lie in their cones. Taken back
+    /// if the sweep's own error shows.
+    fn polish(
+        &mut self,
+        problem: &FrictionProblem,
+        tolerance: f64,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        for (keep, from) in self.start.iter_mut().zip([&*x.v, &*x.r]) {
+            keep.clear();
+            keep.extend_from_slice(from);
+        }
+        let end = self.gauss_seidel.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            tolerance,
+            1,
+            x.v,
+            x.r,
+            |_, _| false,
+        );
+        if end.converged {
+            report.sweeps += 1;
+            report.record(&end.residual, true);
+        } else {
+            x.v.copy_from_slice(&self.start[0]);
+            x.r.copy_from_slice(&self.start[1]);
+        }
+    }
+
+    fn alternate(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let end = self.admm.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            params.max_admm_iterations,
+            x.v,
+            x.r,
+        );
+        report.admm_iterations += end.iterations;
+        report.factorisations += end.factorisations;
+        report.record(&end.residual, end.converged);
+    }
+
+    /// Contacts that nothing can move are reported if they are violated.
+    fn report_immovable(
+        &self,
+        problem: &FrictionProblem,
+        tolerance: f64,
+        v: &[Vec3],
+        report: &mut SolveReport,
+    ) {
+        for (c, contact) in problem.contacts.iter().enumerate() {
+            if self.contacts[c].inert && contact.velocity(v).x < -tolerance {
+                report.yielding.push(c as u32);
+            }
+        }
+        report.yielding.sort_unstable();
+    }
+}
+
+impl SolveReport {
+    fn record(&mut self, residual: &Residual, converged: bool) {
+        self.converged = converged;
+        self.contact_error = residual.contact;
+        self.dynamics_error = residual.dynamics;
+        self.worst_contact = residual.worst_contact;
+    }
+}
+
+/// Name of the way taken.
+fn way(report: &SolveReport, asked: Method) -> &'static str {
+    match asked {
+        Method::GaussSeidel => "gauss-seidel",
+        Method::Newton => "newton",
+        Method::Admm => "admm",
+        Method::Auto => match (report.newton_iterations > 0, report.admm_iterations > 0) {
+            (false, false) => "gauss-seidel",
+            (true, false) if report.sweeps <= 1 => "newton",
+            (true, false) => "gauss-seidel+newton",
+            (false, true) => "gauss-seidel+admm",
+            (true, true) => "gauss-seidel+newton+admm",
+        },
+    }
+}

@@ -1,0 +1,123 @@
+//! Tells the closest points that count from those that only look close.
+//!
+//! A vertex above a flat sheet is near the face below it, but also near the borders of the faces next to it, at a slant.
+//! Those are no places where the surfaces could touch, and their slanted normals would turn friction into something
+//! else. A closest point on an edge or a corner counts only if no face around it comes nearer still.
+
+use super::{Candidate, Kind};
+use muslin_linalg::Vec3;
+
+/// Faces around each vertex of an object.
+pub(super) struct Neighbours {
+    start: Vec<u32>,
+    faces: Vec<u32>,
+}
+
+/// Sine of the angle that counts as flat.
+const FLAT: f64 = 0.03;
+
+impl Neighbours {
+    pub fn new(vertices: usize, faces: &[[u32; 3]]) -> Self {
+        let mut start = vec![0u32; vertices + 1];
+        for v in faces.iter().flatten() {
+            start[*v as usize + 1] += 1;
+        }
+        for v in 0..vertices {
+            start[v + 1] += start[v];
+        }
+        let mut next = start.clone();
+        let mut around = vec![0u32; 3 * faces.len()];
+        for (f, face) in faces.iter().enumerate() {
+            for v in face {
+                around[next[*v as usize] as usize] = f as u32;
+                next[*v as usize] += 1;
+            }
+        }
+        Self {
+            start,
+            faces: around,
+        }
+    }
+
+    fn around(&self, v: u32) -> &[u32] {
+        let v = v as usize;
+        &self.faces[self.start[v] as usize..self.start[v + 1] as usize]
+    }
+}
+
+/// An object's triangles and positions, as the rules below need them.
+#[derive(Clone, Copy)]
+pub(super) struct Surface<'a> {
+    pub faces: &'a [[u32; 3]],
+    pub neighbours: &'a Neighbours,
+    /// Its positions, m.
+    pub x: &'a [Vec3],
+}
+
+impl Surface<'_> {
+    fn at(&self, v: u32) -> Vec3 {
+        self.x[v as usize]
+    }
+
+    /// Faces at an edge, and how far the one that leans most leans towards a unit vector, as a sine.
+    fn lean_at_edge(&self, a: u32, b: u32, towards: Vec3) -> (usize, f64) {
+        let along = (self.at(b) - self.at(a)).normalize_or_zero();
+        let (mut count, mut most) = (0, f64::NEG_INFINITY);
+        for f in self.neighbours.around(a) {
+            let face = self.faces[*f as usize];
+            if !face.contains(&b) {
+                continue;
+            }
+            for o in face.into_iter().filter(|o| *o != a && *o != b) {
+                let arm = self.at(o) - self.at(a);
+                let inward = (arm - along * arm.dot(along)).normalize_or_zero();
+                count += 1;
+                most = most.max(inward.dot(towards));
+            }
+        }
+        (count, most)
+    }
+
+    /// How far the edge at a vertex that leans most leans towards a unit vector, as a sine.
+    fn lean_at_vertex(&self, a: u32, towards: Vec3) -> f64 {
+        let mut most = f64::NEG_INFINITY;
+        for f in self.neighbours.around(a) {
+            for q in self.faces[*f as usize].into_iter().filter(|q| *q != a) {
+                let edge = (self.at(q) - self.at(a)).normalize_or_zero();
+                most = most.max(edge.dot(towards));
+            }
+        }
+        most
+    }
+
+    /// Whether an edge is a ridge or a border as seen from a direction. Where flat parts cross, the vertices around say
+    /// all there is to say.
+    fn is_ridge(&self, a: u32, b: u32, towards: Vec3) -> bool {
+        let (faces, lean) = self.lean_at_edge(a, b, towards);
+        lean <= if faces == 1 { FLAT } else { -FLAT }
+    }
+}
+
+/// Whether the surfaces `a` and `b` of a candidate are closest to each other here, as far as their neighbours tell.
+/// Vertices are taken relative to `first`, the first of each surface.
+pub(super) fn touches_here(c: &Candidate, a: Surface, b: Surface, first: [u32; 2]) -> bool {
+    match c.kind {
+        Kind::VertexSolid => true,
+        Kind::EdgeEdge => {
+            let v = c.vertices;
+            c.inner
+                && a.is_ridge(v[0] - first[0], v[1] - first[0], -c.normal)
+                && b.is_ridge(v[2] - first[1], v[3] - first[1], c.normal)
+        }
+        Kind::VertexFace => {
+            let mut taking_part = (1..4)
+                .filter(|k| c.weights[*k] != 0.0)
+                .map(|k| c.vertices[k] - first[1]);
+            match (taking_part.next(), taking_part.next(), taking_part.next()) {
+                (Some(v), None, None) => b.lean_at_vertex(v, c.normal) <= FLAT,
+                (Some(v), Some(w), None) => b.lean_at_edge(v, w, c.normal).1 <= FLAT,
+                _ => true,
+            }
+        }
+    }
+}

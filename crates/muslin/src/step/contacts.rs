@@ -1,0 +1,177 @@
+//! The contact part of an implicit step: find, build, solve, look whether the motion met anything new.
+
+use super::{SolvedProblem, StepError, StepReport};
+use crate::contact::{ContactParams, ContactSet, DetectParams, Detector, NEAR};
+use crate::scene::{Between, FrictionSolver, ImplicitSettings};
+use crate::world::World;
+use muslin_friction::{
+    Contact, FrictionProblem, Method, SolveParams, SolveReport, Solver, State, states,
+};
+use muslin_linalg::{BlockMatrix, Vec3};
+
+/// Fraction of a missing distance made up for in a step: all at once would throw things apart.
+const RECOVERY: f64 = 0.2;
+
+/// Matrix, imbalance of momentum and free coordinates of a linearised step.
+type System<'a> = (&'a BlockMatrix, &'a [Vec3], &'a [[bool; 3]]);
+
+fn problem<'a>(
+    world: &'a World,
+    (matrix, b, free): System<'a>,
+    contacts: &'a [Contact],
+) -> FrictionProblem<'a> {
+    FrictionProblem {
+        pattern: world.forces.pattern(),
+        matrix,
+        b,
+        contacts,
+        free,
+        inertia: &world.mass,
+    }
+}
+
+/// Contacts of the step under way, and the memory for finding and solving them.
+#[derive(Default)]
+pub(super) struct ContactPhase {
+    detector: Detector,
+    set: ContactSet,
+    solver: Solver,
+    /// Contacts with the velocity about which the step is linearised in their offsets.
+    shifted: Vec<Contact>,
+    states: Vec<State>,
+}
+
+impl ContactPhase {
+    /// Whether nothing touches.
+    pub fn is_empty(&self) -> bool {
+        self.set.contacts.is_empty()
+    }
+
+    /// Finds what is near at the start of the step or about to cross on the way to `predicted` positions (m).
+    pub fn find(&mut self, world: &World, predicted: &[Vec3], dt: f64) -> Result<(), StepError> {
+        self.set.clear();
+        self.shifted.clear();
+        self.states.clear();
+        self.detect(world, predicted, dt, NEAR).map(|_| ())
+    }
+
+    /// Looks whether the motion to `end` (m) crosses anything; adds it to the contacts and says how much there is.
+    pub fn look(&mut self, world: &World, end: &[Vec3], dt: f64) -> Result<usize, StepError> {
+        self.detect(world, end, dt, 0.0)
+    }
+
+    fn detect(
+        &mut self,
+        world: &World,
+        end: &[Vec3],
+        dt: f64,
+        near: f64,
+    ) -> Result<usize, StepError> {
+        let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
+        let params = DetectParams {
+            margin: near * thickest,
+            between_cloth: world.contact.between == Between::All,
+            ..DetectParams::default()
+        };
+        if world.contact.between == Between::Nothing {
+            return Ok(0);
+        }
+        self.detector
+            .detect(world, Some(end), dt, &params)
+            .map_err(|e| StepError::Contact {
+                reason: e.to_string(),
+                time: world.time + dt,
+            })?;
+        let params = ContactParams {
+            dt,
+            recovery: RECOVERY,
+            recovery_speed: world.contact.recovery_speed,
+        };
+        let before = self.set.contacts.len();
+        self.set.add(world, &self.detector, &params);
+        Ok(self.set.contacts.len() - before)
+    }
+
+    /// Solves `A c + b = Jᵀ r` with contact for the correction `c` of the velocities `base` (m/s).
+    pub fn solve(
+        &mut self,
+        world: &World,
+        system: System,
+        settings: &ImplicitSettings,
+        base: &[Vec3],
+        correction: &mut [Vec3],
+    ) -> Result<SolveReport, StepError> {
+        self.shifted.clear();
+        self.shifted.extend(self.set.contacts.iter().map(|c| {
+            let moving = c.nodes.iter().zip(c.weights).filter(|(_, w)| *w != 0.0);
+            let velocity: Vec3 = moving.map(|(n, w)| base[*n as usize] * w).sum();
+            Contact {
+                offset: c.offset + c.frame * velocity,
+                ..*c
+            }
+        }));
+        let problem = problem(world, system, &self.shifted);
+        let params = SolveParams {
+            tolerance: settings.tolerance,
+            method: match settings.friction_solver {
+                FrictionSolver::Auto => Method::Auto,
+                FrictionSolver::GaussSeidel => Method::GaussSeidel,
+                FrictionSolver::Newton => Method::Newton,
+                FrictionSolver::Admm => Method::Admm,
+            },
+            max_sweeps: settings.max_sweeps,
+            ..SolveParams::default()
+        };
+        let report = self
+            .solver
+            .solve(&problem, &params, correction, &mut self.set.impulses)
+            .map_err(|e| StepError::Contact {
+                reason: e.to_string(),
+                time: world.time,
+            })?;
+        states(&problem, correction, &self.set.impulses, &mut self.states);
+        Ok(report)
+    }
+
+    /// Adds the impulses of all contacts to the momentum of each vertex, kg m/s.
+    pub fn add_impulses(&self, momentum: &mut [Vec3]) {
+        for (c, r) in self.set.contacts.iter().zip(&self.set.impulses) {
+            let push = c.frame.transpose() * *r;
+            for (n, w) in c.nodes.iter().zip(c.weights).filter(|(_, w)| *w != 0.0) {
+                momentum[*n as usize] += push * w;
+            }
+        }
+    }
+
+    /// Says in the report which contacts gave way.
+    pub fn place_yielding(&self, solved: &SolveReport, report: &mut StepReport) {
+        report.yielding = solved.yielding.len();
+        let first = solved.yielding.first();
+        report.yielding_at = first.map(|c| self.set.position(*c as usize).to_array());
+    }
+
+    /// Leaves the contacts with the world and counts them in the report.
+    pub fn leave(&mut self, world: &mut World, report: &mut StepReport) {
+        // What was found when no round was left has not been solved.
+        self.set.truncate(self.states.len());
+        let count = |state| self.states.iter().filter(|s| **s == state).count();
+        report.contacts = self.set.contacts.len();
+        report.sticking = count(State::Stick);
+        report.sliding = count(State::Slide);
+        self.set.leave(&self.states, world);
+    }
+
+    /// The last problem solved, with its answer.
+    pub fn solved<'a>(
+        &'a self,
+        world: &'a World,
+        system: System<'a>,
+        correction: &'a [Vec3],
+    ) -> SolvedProblem<'a> {
+        SolvedProblem {
+            problem: problem(world, system, &self.shifted),
+            v: correction,
+            r: &self.set.impulses,
+        }
+    }
+}
