@@ -292,9 +292,9 @@ fn explain(path: &str, message: &str) -> SceneError {
     if path == "friction" {
         return SceneError::at(
             path,
-            "friction of the whole scene is not a number",
-            "put `friction` into [cloth.NAME] or [obstacle.NAME], or write a pair as [[friction]] with `between` and \
-             `coefficient`",
+            "`friction` outside all sections is a list of pairs",
+            "put a number into [contact], [cloth.NAME] or [obstacle.NAME]; write a pair as [[friction]] with `between` \
+             and `coefficient`",
         );
     }
     // The deserialiser speaks of Rust's types; users know numbers.

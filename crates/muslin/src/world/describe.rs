@@ -4,7 +4,7 @@ use super::World;
 use super::select::bounds;
 use crate::contact::Party;
 use crate::material::Line;
-use crate::scene::SceneFile;
+use crate::scene::{Between, SceneFile};
 use crate::simulation::steps_per_frame;
 use std::fmt::Write;
 
@@ -168,10 +168,17 @@ const MOST_PAIRS: usize = 60;
 /// What holds where two objects touch, and who says so.
 fn write_friction(world: &World, out: &mut String) -> std::fmt::Result {
     let cloths = 0..world.bodies.len();
-    let pairs = cloths.clone().flat_map(|i| {
-        let others = (i..world.bodies.len()).map(Party::Cloth);
+    let (with_cloth, with_obstacles) = match world.contact.between {
+        Between::All => (true, true),
+        Between::Obstacles => (false, true),
+        Between::Nothing => (false, false),
+    };
+    let pairs = cloths.flat_map(|i| {
+        let others = (i..world.bodies.len()).filter(move |_| with_cloth);
+        let obstacles = (0..world.obstacles.len()).filter(move |_| with_obstacles);
         others
-            .chain((0..world.obstacles.len()).map(Party::Obstacle))
+            .map(Party::Cloth)
+            .chain(obstacles.map(Party::Obstacle))
             .map(move |other| (i, other))
     });
     for (i, other) in pairs.clone().take(MOST_PAIRS) {

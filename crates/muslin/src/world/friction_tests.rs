@@ -95,6 +95,15 @@ fn the_order_of_precedence() {
             (LINING, LINING, 0.4),
         ],
     );
+    // One number for the scene comes after those and before the table.
+    check(
+        &scene("friction = 0.7", "", "", "", "[contact]\nfriction = 0.05"),
+        &[
+            (COAT, FLOOR, 0.7),
+            (LINING, BODY, 0.05),
+            (LINING, LINING, 0.05),
+        ],
+    );
     // Pairs: objects, then fabrics, fibres and materials, the more exact first.
     let pairs = r#"
 [[friction]]
