@@ -2,7 +2,6 @@
 
 use crate::contact::{Party, Touch};
 use crate::force::stretch::green_strain;
-use crate::obstacle::Nature;
 use crate::scene::{Measure, MeasureKind, SceneFile};
 use crate::simulation::steps_per_frame;
 use crate::world::{Body, World};
@@ -164,10 +163,7 @@ impl Prepared {
                 impulse / self.dt
             }
             MeasureKind::Penetration => {
-                let solids = world
-                    .obstacles
-                    .iter()
-                    .filter(|o| o.shape.nature() == Nature::Solid);
+                let solids = world.obstacles.iter().filter(|o| o.shape.has_inside());
                 let depth = |i: usize, shape: &dyn crate::obstacle::Obstacle| {
                     let found = shape.closest(x[i], world.time, 0.0);
                     found.map_or(0.0, |p| -p.signed_distance)
