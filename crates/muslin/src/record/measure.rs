@@ -160,7 +160,8 @@ impl Prepared {
                         (sign(0) - sign(1)) * t.impulse.dot(d)
                     })
                     .sum();
-                impulse / self.dt
+                // No force is 0, not -0.
+                impulse / self.dt + 0.0
             }
             MeasureKind::Penetration => {
                 let solids = world.obstacles.iter().filter(|o| o.shape.has_inside());
