@@ -154,7 +154,8 @@ fn a_strap_slips_over_a_capstan_at_the_exponential_ratio() {
     let settled = s.world.state.x[light].z;
     let mut ratio = None;
     while s.world.time < 6.0 {
-        run(&mut s, s.dt());
+        let dt = s.dt();
+        run(&mut s, dt);
         if s.world.state.x[light].z > settled + 0.005 {
             let late = s.world.time - 1.5;
             ratio = Some(1.0 + 0.25 * (late + (late * late + 0.01).sqrt()));

@@ -4,7 +4,6 @@
 //! cloth vertices inside them count as well, and for planes, whose triangles end where the plane does not, they alone do.
 //! Obstacles may cross each other as they like.
 
-use crate::obstacle::Nature;
 use crate::world::World;
 use muslin_geometry::InputError;
 use muslin_geometry::intersect::MeshJudge;
@@ -86,7 +85,7 @@ impl CrossingJudge {
                 }
             }
             for (k, obstacle) in world.obstacles.iter().enumerate() {
-                let inside = if obstacle.shape.nature() == Nature::Solid {
+                let inside = if obstacle.shape.has_inside() {
                     vertices_inside(world, i, k)
                 } else {
                     Vec::new()

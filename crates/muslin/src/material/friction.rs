@@ -4,8 +4,8 @@
 //! there is one coefficient along them and one across, where they are at right angles there is none to prefer, and the
 //! coefficients between are blended by the angle.
 
+use muslin_friction::matchstick;
 use muslin_linalg::{Mat3, Vec2, Vec3};
-use std::f64::consts::FRAC_2_PI;
 use std::fmt;
 
 /// Coefficient of cloth on cloth if nobody says otherwise; authored, not measured.
@@ -49,8 +49,8 @@ impl fmt::Display for Line {
         match self {
             Self::Material(d) if d.y == 0.0 => f.write_str("the warp"),
             Self::Material(d) if d.x == 0.0 => f.write_str("the weft"),
-            Self::Material(d) => write!(f, "{d} in warp and weft"),
-            Self::Own(d) => write!(f, "its own {d}"),
+            Self::Material(d) => write!(f, "direction {d}"),
+            Self::Own(d) => write!(f, "direction {d}"),
         }
     }
 }
@@ -85,6 +85,7 @@ impl fmt::Display for Origin {
 
 impl PairFriction {
     /// The same with the surfaces in the other order.
+    #[must_use]
     pub fn swapped(&self) -> Self {
         let mut other = self.clone();
         if let Some(a) = &mut other.anisotropy {
@@ -106,7 +107,11 @@ impl PairFriction {
             [Some(s), None] | [None, Some(s)] => (s, s),
             [None, None] => return Cone::isotropic(normal, self.isotropic),
         };
-        matchstick(normal, s1, s2, self.isotropic, a.along, a.across)
+        let found = matchstick(normal, s1, s2, self.isotropic, a.along, a.across);
+        Cone {
+            frame: Mat3::from_cols(normal, found.t, found.b).transpose(),
+            friction: found.friction,
+        }
     }
 }
 
@@ -140,28 +145,6 @@ impl Cone {
             frame: Mat3::from_cols(normal, t, b).transpose(),
             friction: [coefficient; 2],
         }
-    }
-}
-
-/// The Matchstick cone for unit lines `s1` and `s2` across the unit `normal`.
-pub fn matchstick(
-    normal: Vec3,
-    s1: Vec3,
-    s2: Vec3,
-    isotropic: f64,
-    along: f64,
-    across: f64,
-) -> Cone {
-    // Lines have no sign: they meet at the smaller angle.
-    let cos = s1.dot(s2);
-    let sum = if cos < 0.0 { s1 - s2 } else { s1 + s2 };
-    let t = (sum - normal * sum.dot(normal)).normalize();
-    let b = normal.cross(t);
-    let agreement = 1.0 - FRAC_2_PI * cos.abs().min(1.0).acos();
-    let blend = |c: f64| agreement * c + (1.0 - agreement) * isotropic;
-    Cone {
-        frame: Mat3::from_cols(normal, t, b).transpose(),
-        friction: [blend(along), blend(across)],
     }
 }
 

@@ -10,8 +10,6 @@ pub use fabric::{
     Bend, BendElement, Fabric, FabricFault, IsotropicSheet, OrthotropicSheet, Plate, Springs,
     Stretch, shipped_fabric, shipped_fabrics,
 };
-pub use friction::{
-    Anisotropy, Cone, DEFAULT_CLOTH, DEFAULT_OBSTACLE, Line, Origin, PairFriction, matchstick,
-};
+pub use friction::{Anisotropy, Cone, DEFAULT_CLOTH, DEFAULT_OBSTACLE, Line, Origin, PairFriction};
 pub use friction_pairs::{ANY, Grade, ShippedPair, shipped_pairs, shipped_surfaces};
 pub use law::{StretchLaw, StretchSample};

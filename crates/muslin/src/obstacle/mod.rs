@@ -71,6 +71,12 @@ pub trait Obstacle: Send + Sync {
     /// How it takes part in contact.
     fn nature(&self) -> Nature;
 
+    /// Whether its signed distance tells inside from outside exactly, so that cloth found inside is wrong. A box has an
+    /// inside although cloth meets its triangles.
+    fn has_inside(&self) -> bool {
+        self.nature() == Nature::Solid
+    }
+
     /// Whether it ever moves.
     fn moves(&self) -> bool;
 

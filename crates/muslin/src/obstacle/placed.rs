@@ -141,6 +141,10 @@ impl Obstacle for Placed {
         self.inner.nature()
     }
 
+    fn has_inside(&self) -> bool {
+        self.inner.has_inside()
+    }
+
     fn moves(&self) -> bool {
         !matches!(self.motion, Motion::Fixed) || self.inner.moves()
     }

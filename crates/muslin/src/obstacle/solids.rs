@@ -40,6 +40,10 @@ macro_rules! resting_solid {
                 $nature
             }
 
+            fn has_inside(&self) -> bool {
+                true
+            }
+
             fn moves(&self) -> bool {
                 false
             }

@@ -71,6 +71,9 @@ impl Number for f32 {
 impl Number for i32 {
     const DESCRIPTION: &'static str = "<i4";
 }
+impl Number for u8 {
+    const DESCRIPTION: &'static str = "|u1";
+}
 
 impl ArrayWriter {
     /// Begins a file; nothing stands at `path` until [`Self::finish`].

@@ -1,6 +1,8 @@
-//! Frames: positions and velocities of every body, surfaces of obstacles, and what stays the same only once.
+//! Frames: positions and velocities of every body, surfaces of obstacles, contacts, and what stays the same only once.
 
 use super::arrays::{ArrayFile, ArrayWriter, RecordError};
+use super::contacts;
+use crate::contact::Touch;
 use crate::world::World;
 use muslin_linalg::Vec3;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ pub struct Frame {
     pub bodies: Vec<FrameBody>,
     /// Obstacles in the order of their names.
     pub obstacles: Vec<FrameObstacle>,
+    /// Contacts of the step that completed the frame; parties count in the orders above.
+    pub contacts: Vec<Touch>,
 }
 
 pub(super) fn path(folder: &Path, number: usize) -> PathBuf {
@@ -105,6 +109,7 @@ pub(super) fn write(
             file.array(&format!("{OBSTACLE}{name}/faces"), &size, faces)?;
         }
     }
+    contacts::write(&mut file, &world.touches)?;
     file.finish()
 }
 
@@ -205,11 +210,13 @@ impl FrameReader {
                 ));
             }
         }
+        let contacts = contacts::read(&mut file, &place, bodies.len(), obstacles.len())?;
         Ok(Frame {
             number,
             time,
             bodies,
             obstacles,
+            contacts,
         })
     }
 }

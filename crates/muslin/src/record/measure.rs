@@ -1,8 +1,11 @@
 //! What a scene asks to be measured, evaluated after every step.
 
+use crate::contact::{Party, Touch};
 use crate::force::stretch::green_strain;
 use crate::scene::{Measure, MeasureKind, SceneFile};
+use crate::simulation::steps_per_frame;
 use crate::world::{Body, World};
+use muslin_friction::State;
 use muslin_linalg::{Mat2, Mat3x2, Vec3};
 use std::collections::BTreeMap;
 
@@ -17,11 +20,23 @@ struct Prepared {
     /// Vertices nearest to the given points, in the state.
     points: Vec<usize>,
     rest_distance: f64,
+    /// The cloth or obstacle whose contacts are meant; all if none is named.
+    party: Option<Party>,
+    /// Length of a step, s.
+    dt: f64,
 }
 
 impl MeasureSet {
     /// Looks up what the measures refer to.
     pub fn new(scene: &SceneFile, world: &World) -> Self {
+        let dt = 1.0 / (scene.output.frame_rate * steps_per_frame(scene) as f64);
+        let party = |name: &String| {
+            let cloth = world.bodies.iter().position(|b| b.name == *name);
+            let obstacle = || world.obstacles.iter().position(|o| o.name == *name);
+            cloth
+                .map(Party::Cloth)
+                .or_else(|| obstacle().map(Party::Obstacle))
+        };
         let prepare = |spec: &Measure| {
             let chosen = |b: &&Body| spec.of.as_ref().is_none_or(|n| *n == b.name);
             let nearest = |p: Vec3| {
@@ -53,6 +68,8 @@ impl MeasureSet {
                 direction: Vec3::from_array(spec.direction.unwrap_or([0.0; 3])).normalize_or_zero(),
                 points,
                 rest_distance,
+                party: spec.of.as_ref().and_then(party),
+                dt,
             }
         };
         Self {
@@ -132,7 +149,41 @@ impl Prepared {
                 held.map(|i| world.reactions.get(*i as usize).map_or(0.0, |r| r.dot(d)))
                     .sum()
             }
+            MeasureKind::Contacts => self.touches(world).count() as f64,
+            MeasureKind::Sticking => self.touches_in(world, State::Stick),
+            MeasureKind::Sliding => self.touches_in(world, State::Slide),
+            MeasureKind::ContactForce => {
+                let impulse: f64 = self
+                    .touches(world)
+                    .map(|t| {
+                        let sign = |k: usize| f64::from(Some(t.parties[k]) == self.party);
+                        (sign(0) - sign(1)) * t.impulse.dot(d)
+                    })
+                    .sum();
+                // No force is 0, not -0.
+                impulse / self.dt + 0.0
+            }
+            MeasureKind::Penetration => {
+                let solids = world.obstacles.iter().filter(|o| o.shape.has_inside());
+                let depth = |i: usize, shape: &dyn crate::obstacle::Obstacle| {
+                    let found = shape.closest(x[i], world.time, 0.0);
+                    found.map_or(0.0, |p| -p.signed_distance)
+                };
+                solids
+                    .flat_map(|o| vertices().map(move |i| depth(i, &*o.shape)))
+                    .fold(0.0, f64::max)
+            }
         }
+    }
+
+    /// Contacts of the last step in which the named object takes part.
+    fn touches<'a>(&'a self, world: &'a World) -> impl Iterator<Item = &'a Touch> {
+        let wanted = |t: &&Touch| self.party.is_none_or(|p| t.parties.contains(&p));
+        world.touches.iter().filter(wanted)
+    }
+
+    fn touches_in(&self, world: &World, state: State) -> f64 {
+        self.touches(world).filter(|t| t.state == state).count() as f64
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is left afterwards: the run folder with frames, step reports, checkpoint and summary.
 
 mod arrays;
+mod contacts;
 mod frame;
 mod measure;
 mod run_folder;

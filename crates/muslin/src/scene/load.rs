@@ -289,6 +289,14 @@ fn explain(path: &str, message: &str) -> SceneError {
             format!("add `{missing} = …`"),
         );
     }
+    if path == "friction" {
+        return SceneError::at(
+            path,
+            "`friction` outside all sections is a list of pairs",
+            "put a number into [contact], [cloth.NAME] or [obstacle.NAME]; write a pair as [[friction]] with `between` \
+             and `coefficient`",
+        );
+    }
     // The deserialiser speaks of Rust's types; users know numbers.
     let plain = message
         .replace("expected f64", "expected a number")

@@ -548,7 +548,7 @@ pub struct Measure {
     pub name: String,
     /// What is measured.
     pub kind: MeasureKind,
-    /// The cloth or (for `reaction`) pin; the default is everything.
+    /// The cloth, or a pin (for `reaction`), or cloth or obstacle (for contacts); the default is everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Direction for measures that need one; it is normalised.
@@ -599,6 +599,16 @@ pub enum MeasureKind {
     KineticEnergy,
     /// Force that a pin exerts on its vertices along `direction`, N.
     Reaction,
+    /// Contacts of the step, also those that came apart in it; of a cloth or obstacle, or all.
+    Contacts,
+    /// Contacts that stick; of a cloth or obstacle, or all.
+    Sticking,
+    /// Contacts that slide; of a cloth or obstacle, or all.
+    Sliding,
+    /// Force of all contacts on the cloth or obstacle `of` along `direction`, mean over the step, N.
+    ContactForce,
+    /// Depth of the deepest cloth vertex inside a solid obstacle, m; 0 if none is inside.
+    Penetration,
 }
 
 /// A value that a run has to reach; `muslin run` says whether it did.

@@ -344,6 +344,34 @@ fn known_cloth(scene: &SceneFile, key: &str, name: &str) -> Result<(), SceneErro
     ))
 }
 
+fn known_object(scene: &SceneFile, key: &str, name: &str) -> Result<(), SceneError> {
+    match (
+        scene.cloth.contains_key(name),
+        scene.obstacle.contains_key(name),
+    ) {
+        (true, false) | (false, true) => return Ok(()),
+        (true, true) => {
+            return Err(SceneError::at(
+                key,
+                format!("both a cloth and an obstacle are called `{name}`"),
+                "give one of them another name",
+            ));
+        }
+        (false, false) => {}
+    }
+    let names = scene.cloth.keys().chain(scene.obstacle.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let remedy = nearest_name(name, names.iter().copied()).map_or_else(
+        || format!("the cloths and obstacles are: {}", names.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Err(SceneError::at(
+        key,
+        format!("there is no cloth or obstacle `{name}`"),
+        remedy,
+    ))
+}
+
 fn selection(key: &str, given: [bool; 4]) -> Result<(), SceneError> {
     if given.iter().filter(|g| **g).count() == 1 {
         return Ok(());
@@ -370,7 +398,8 @@ fn measures(scene: &SceneFile) -> Result<(), SceneError> {
             | MeasureKind::CenterOfMass
             | MeasureKind::Momentum
             | MeasureKind::AngularMomentum
-            | MeasureKind::Reaction => (0, true),
+            | MeasureKind::Reaction
+            | MeasureKind::ContactForce => (0, true),
             MeasureKind::Position => (1, true),
             MeasureKind::Distance | MeasureKind::Elongation => (2, false),
             _ => (0, false),
@@ -401,6 +430,20 @@ fn measures(scene: &SceneFile) -> Result<(), SceneError> {
                     "set `of` to the name of a pin",
                 ));
             }
+            (None, MeasureKind::ContactForce) => {
+                return Err(SceneError::at(
+                    key,
+                    "a contact force acts on an object, and none is named",
+                    "set `of` to the name of a cloth or obstacle",
+                ));
+            }
+            (
+                Some(name),
+                MeasureKind::Contacts
+                | MeasureKind::Sticking
+                | MeasureKind::Sliding
+                | MeasureKind::ContactForce,
+            ) => known_object(scene, &format!("{key}.of"), name)?,
             (Some(name), _) => known_cloth(scene, &format!("{key}.of"), name)?,
             (None, _) => {}
         }

@@ -3,7 +3,8 @@
 use super::World;
 use super::select::bounds;
 use crate::contact::Party;
-use crate::scene::SceneFile;
+use crate::material::Line;
+use crate::scene::{Between, SceneFile};
 use crate::simulation::steps_per_frame;
 use std::fmt::Write;
 
@@ -167,10 +168,17 @@ const MOST_PAIRS: usize = 60;
 /// What holds where two objects touch, and who says so.
 fn write_friction(world: &World, out: &mut String) -> std::fmt::Result {
     let cloths = 0..world.bodies.len();
-    let pairs = cloths.clone().flat_map(|i| {
-        let others = (i..world.bodies.len()).map(Party::Cloth);
+    let (with_cloth, with_obstacles) = match world.contact.between {
+        Between::All => (true, true),
+        Between::Obstacles => (false, true),
+        Between::Nothing => (false, false),
+    };
+    let pairs = cloths.flat_map(|i| {
+        let others = (i..world.bodies.len()).filter(move |_| with_cloth);
+        let obstacles = (0..world.obstacles.len()).filter(move |_| with_obstacles);
         others
-            .chain((0..world.obstacles.len()).map(Party::Obstacle))
+            .map(Party::Cloth)
+            .chain(obstacles.map(Party::Obstacle))
             .map(move |other| (i, other))
     });
     for (i, other) in pairs.clone().take(MOST_PAIRS) {
@@ -180,25 +188,29 @@ fn write_friction(world: &World, out: &mut String) -> std::fmt::Result {
             Party::Obstacle(j) => format!("`{}`", world.obstacles[j].name),
         };
         let pair = world.friction.between(Party::Cloth(i), other);
+        let name = &world.bodies[i].name;
+        let first = format!("`{name}`");
         let coefficient = match &pair.anisotropy {
             Some(a) => {
-                let (lines, sides) = match a.lines {
-                    [Some(l), None] => (format!("{l}"), "the first"),
-                    [None, Some(l)] => (format!("{l}"), "the second"),
-                    [a, b] => {
-                        let each: Vec<String> =
-                            [a, b].iter().flatten().map(ToString::to_string).collect();
-                        (each.join(" and "), "both")
-                    }
+                let of = |(line, whose): (Option<Line>, &String)| {
+                    line.map(|line| format!("{line} of {whose}"))
                 };
-                format!(
-                    "{} along and {} across {lines} of {sides}, {} where lines cross at right angles",
-                    a.along, a.across, pair.isotropic
-                )
+                let lines: Vec<String> = a
+                    .lines
+                    .into_iter()
+                    .zip([&first, &on])
+                    .filter_map(of)
+                    .collect();
+                let blended = if lines.len() == 2 {
+                    format!(", {} where these are at right angles", pair.isotropic)
+                } else {
+                    String::new()
+                };
+                let lines = lines.join(" and ");
+                format!("{} along and {} across {lines}{blended}", a.along, a.across)
             }
             None => pair.isotropic.to_string(),
         };
-        let name = &world.bodies[i].name;
         writeln!(
             out,
             "friction  `{name}` on {on}: {coefficient} ({})",

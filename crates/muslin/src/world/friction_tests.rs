@@ -95,6 +95,15 @@ fn the_order_of_precedence() {
             (LINING, LINING, 0.4),
         ],
     );
+    // One number for the scene comes after those and before the table.
+    check(
+        &scene("friction = 0.7", "", "", "", "[contact]\nfriction = 0.05"),
+        &[
+            (COAT, FLOOR, 0.7),
+            (LINING, BODY, 0.05),
+            (LINING, LINING, 0.05),
+        ],
+    );
     // Pairs: objects, then fabrics, fibres and materials, the more exact first.
     let pairs = r#"
 [[friction]]
@@ -255,10 +264,10 @@ fn the_warp_turns_with_the_cloth() {
 
 #[test]
 fn an_obstacles_line_moves_with_it() {
-    let body = r#"
+    let body = r"
 friction = { along = 0.1, across = 0.5, isotropic = 0.4, direction = [1, 0, 0] }
 rotate = { axis = [0, 0, 1], degrees = 30 }
-keyframes = [{ time = 0 }, { time = 1, rotate = { axis = [0, 0, 1], degrees = 60 } }]"#;
+keyframes = [{ time = 0 }, { time = 1, rotate = { axis = [0, 0, 1], degrees = 60 } }]";
     // The cloth's own table does not count: the obstacle's holds for everything that touches it.
     let coat = "friction = { along = 0.9, across = 0.9 }";
     let mut world = build(&scene(coat, "", body, "", "")).unwrap();
