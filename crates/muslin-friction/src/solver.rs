@@ -2,6 +2,7 @@
 
 use crate::FrictionError;
 use crate::admm::Admm;
+use crate::dual::Dual;
 use crate::gauss_seidel::GaussSeidel;
 use crate::impossible::impossible;
 use crate::newton::Newton;
@@ -16,6 +17,10 @@ use muslin_linalg::Vec3;
 const START_SWEEPS: usize = 20;
 /// Newton iterations that sweeps may cost before they are given up.
 const NEWTON_STEPS: f64 = 6.0;
+/// Contacts up to which condensing the system to them pays.
+const FEW_CONTACTS: usize = 150;
+/// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
+const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -73,6 +78,8 @@ pub struct SolveReport {
     pub worst_contact: Option<usize>,
     /// Gauss-Seidel sweeps.
     pub sweeps: usize,
+    /// Sweeps over contacts alone, on the system condensed to them.
+    pub dual_sweeps: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
     /// Newton iterations.
@@ -94,6 +101,7 @@ pub struct Solver {
     gauss_seidel: GaussSeidel,
     newton: Newton,
     admm: Admm,
+    dual: Dual,
     start: [Vec<Vec3>; 2],
 }
 
@@ -252,8 +260,37 @@ impl Solver {
             report,
             |sweep, residual| outlook.hopeless(sweep, residual),
         );
+        if !report.converged && x.r.len() <= FEW_CONTACTS {
+            self.condensed(problem, params, x, report);
+        }
         if !report.converged {
             self.newton(problem, params, x, report);
+        }
+    }
+
+    /// Sweeps on the system condensed to its contacts.
+    fn condensed(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let pairs = x.r.len() * x.r.len();
+        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 3000);
+        let end = self.dual.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            max_sweeps,
+            x.v,
+            x.r,
+        );
+        if let Some(end) = end {
+            report.factorisations += 1;
+            report.dual_sweeps += end.sweeps;
+            report.record(&end.residual, end.converged);
         }
     }
 
