@@ -44,6 +44,7 @@ fn cell(report: &SolveReport, milliseconds: f64) -> String {
     let mut parts = Vec::new();
     for (count, letter) in [
         (report.sweeps, "s"),
+        (report.dual_sweeps, "c"),
         (report.factorisations, "f"),
         (report.admm_iterations, "a"),
     ] {
@@ -62,10 +63,10 @@ fn main() {
         .collect();
     let wanted = |f: &Family| asked.is_empty() || asked.iter().any(|a| f.name.contains(a));
     println!(
-        "s sweeps, f factorisations, a splitting iterations / ms; tolerance 1e-8 m/s by mass\n"
+        "s sweeps, c condensed sweeps, f factorisations, a splitting iterations / ms; tolerance 1e-8 m/s by mass\n"
     );
-    println!("| family | contacts | Gauss-Seidel | Newton | ADMM | Auto |");
-    println!("|---|---|---|---|---|---|");
+    println!("| family | contacts | Gauss-Seidel | Newton | Condensed | ADMM | Auto |");
+    println!("|---|---|---|---|---|---|---|");
     for family in [
         families::sheet(30, 20.0, 0.3, 0.6, false),
         families::sheet(30, 200.0, 0.3, 0.6, false),
@@ -86,15 +87,21 @@ fn main() {
             continue;
         }
         let family = family.strict();
-        let mut line = format!("| {} | {} |", family.name, family.contacts.len());
+        let mut line = format!("| {} | {} | ", family.name, family.contacts.len());
         for method in [
             Method::GaussSeidel,
             Method::Newton,
+            Method::Condensed,
             Method::Admm,
             Method::Auto,
         ] {
+            if method == Method::Condensed && family.contacts.len() > 250 {
+                line.push_str(" | ");
+                continue;
+            }
             let (report, milliseconds) = time(&family, method, 1e-8, 1);
-            line += &format!(" {} |", cell(&report, milliseconds));
+            line.push_str(&cell(&report, milliseconds));
+            line.push_str(" | ");
         }
         println!("{line}");
     }
@@ -119,12 +126,13 @@ fn main() {
             (&strict, "mass", 1e-8, 2),
         ] {
             let mut line = format!(
-                "| {} | {measure} | {tolerance:e} | {threads} |",
+                "| {} | {measure} | {tolerance:e} | {threads} | ",
                 family.name
             );
             for method in [Method::GaussSeidel, Method::Newton, Method::Auto] {
                 let (report, milliseconds) = time(family, method, tolerance, threads);
-                line += &format!(" {} |", cell(&report, milliseconds));
+                line.push_str(&cell(&report, milliseconds));
+                line.push_str(" | ");
             }
             println!("{line}");
         }

@@ -14,6 +14,8 @@ use muslin_linalg::{Mat3, Vec3};
 
 /// Sweeps between looks at the error.
 const SWEEPS_PER_CHECK: usize = 10;
+/// Contacts whose responses are solved for together.
+const CONTACTS_AT_ONCE: usize = 16;
 /// A contact's own response may be singular beside that of the others; this much of it is added, relative.
 const RIDGE: f64 = 1e-12;
 
@@ -99,18 +101,25 @@ impl Dual {
         let m = contacts.len();
         self.response.clear();
         self.response.resize(m * m, Mat3::ZERO);
-        for (d, contact) in problem.contacts.iter().enumerate() {
-            for axis in 0..3 {
-                self.column.clear();
-                self.column.resize(nodes.len(), Vec3::ZERO);
-                let direction = contact.frame.row(axis);
-                for (n, w) in contact.arms() {
-                    self.column[n] = w * nodes[n].free * direction;
+        let rows = nodes.len();
+        for first in (0..m).step_by(CONTACTS_AT_ONCE) {
+            let group = &problem.contacts[first..(first + CONTACTS_AT_ONCE).min(m)];
+            self.column.clear();
+            self.column.resize(3 * rows * group.len(), Vec3::ZERO);
+            for (k, contact) in group.iter().enumerate() {
+                for axis in 0..3 {
+                    let column = &mut self.column[(3 * k + axis) * rows..][..rows];
+                    let direction = contact.frame.row(axis);
+                    for (n, w) in contact.arms() {
+                        column[n] = w * nodes[n].free * direction;
+                    }
                 }
-                self.system.solve(&mut self.column);
-                for (c, other) in problem.contacts.iter().enumerate() {
-                    let u = other.velocity(&self.column) - other.offset;
-                    *self.response[c * m + d].col_mut(axis) = u;
+            }
+            self.system.solve_many(&mut self.column, 3 * group.len());
+            for (c, other) in problem.contacts.iter().enumerate() {
+                for (k, column) in self.column.chunks(rows).enumerate() {
+                    let u = other.velocity(column) - other.offset;
+                    *self.response[c * m + first + k / 3].col_mut(k % 3) = u;
                 }
             }
         }

@@ -19,6 +19,8 @@ const START_SWEEPS: usize = 20;
 const NEWTON_STEPS: f64 = 6.0;
 /// Contacts up to which condensing the system to them pays.
 const FEW_CONTACTS: usize = 150;
+/// Contacts up to which it is worth a try when Newton has failed.
+const SOME_CONTACTS: usize = 600;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
@@ -36,6 +38,9 @@ pub enum Method {
     Admm,
     /// Semismooth Newton: stiff systems.
     Newton,
+    /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
+    /// square.
+    Condensed,
 }
 
 /// What is asked of a solve.
@@ -145,6 +150,7 @@ impl Solver {
             }
         }
         if !report.converged && params.method == Method::Auto {
+            // A last try; sweeps and splitting start from what Newton left.
             let left = params.max_sweeps.saturating_sub(report.sweeps);
             self.sweep(
                 problem,
@@ -234,6 +240,7 @@ impl Solver {
                     self.newton(problem, params, x, report);
                 }
             }
+            Method::Condensed => self.condensed(problem, params, x, report),
             Method::Auto => self.choose(problem, params, x, report),
         }
     }
@@ -260,11 +267,18 @@ impl Solver {
             report,
             |sweep, residual| outlook.hopeless(sweep, residual),
         );
-        if !report.converged && x.r.len() <= FEW_CONTACTS {
+        let count = x.r.len();
+        if !report.converged && count <= FEW_CONTACTS {
             self.condensed(problem, params, x, report);
         }
         if !report.converged {
             self.newton(problem, params, x, report);
+        }
+        if !report.converged && (FEW_CONTACTS + 1..=SOME_CONTACTS).contains(&count) {
+            self.condensed(problem, params, x, report);
+            if !report.converged {
+                self.newton(problem, params, x, report);
+            }
         }
     }
 
@@ -429,12 +443,21 @@ fn way(report: &SolveReport, asked: Method) -> &'static str {
         Method::GaussSeidel => "gauss-seidel",
         Method::Newton => "newton",
         Method::Admm => "admm",
-        Method::Auto => match (report.newton_iterations > 0, report.admm_iterations > 0) {
-            (false, false) => "gauss-seidel",
-            (true, false) if report.sweeps <= 1 => "newton",
-            (true, false) => "gauss-seidel+newton",
-            (false, true) => "gauss-seidel+admm",
-            (true, true) => "gauss-seidel+newton+admm",
+        Method::Condensed => "condensed",
+        Method::Auto => match (
+            report.dual_sweeps > 0,
+            report.newton_iterations > 0,
+            report.admm_iterations > 0,
+        ) {
+            (false, false, false) => "gauss-seidel",
+            (true, false, false) => "gauss-seidel+condensed",
+            (false, true, false) if report.sweeps <= 1 => "newton",
+            (false, true, false) => "gauss-seidel+newton",
+            (true, true, false) => "gauss-seidel+condensed+newton",
+            (false, false, true) => "gauss-seidel+admm",
+            (true, false, true) => "gauss-seidel+condensed+admm",
+            (false, true, true) => "gauss-seidel+newton+admm",
+            (true, true, true) => "gauss-seidel+condensed+newton+admm",
         },
     }
 }
