@@ -107,17 +107,6 @@ impl Interior {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
             let merit = residual.contact.max(residual.dynamics);
-                let g: f64 = self.points.iter().map(|p| p.w.dot(p.y)).sum();
-                let m = self
-                    .points
-                    .iter()
-                    .map(|p| p.block.x_axis.x)
-                    .fold(0.0, f64::max);
-                eprintln!(
-                    "  ipm {} contact {:.2e} dyn {:.2e} gap {g:.2e} block {m:.1e}",
-                    end.iterations, residual.contact, residual.dynamics
-                );
-            }
             stale = if merit < 0.9 * best { 0 } else { stale + 1 };
             if merit < best {
                 best = merit;

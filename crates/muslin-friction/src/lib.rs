@@ -7,6 +7,7 @@ mod admm;
 mod anderson;
 mod colour;
 mod cone;
+mod dual;
 mod error;
 pub mod families;
 mod gauss_seidel;

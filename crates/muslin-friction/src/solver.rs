@@ -2,6 +2,7 @@
 
 use crate::FrictionError;
 use crate::admm::Admm;
+use crate::dual::Dual;
 use crate::gauss_seidel::GaussSeidel;
 use crate::impossible::impossible;
 use crate::interior::Interior;
@@ -19,6 +20,12 @@ const START_SWEEPS: usize = 20;
 const NEWTON_STEPS: f64 = 6.0;
 /// Iterations of the interior point method at most.
 const MAX_INTERIOR: usize = 80;
+/// Contacts up to which condensing the system to them pays.
+const FEW_CONTACTS: usize = 150;
+/// Contacts up to which it is worth a try when Newton has failed.
+const SOME_CONTACTS: usize = 600;
+/// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
+const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -36,6 +43,9 @@ pub enum Method {
     Newton,
     /// Interior point method, finished by Newton: stiff systems with many redundant contacts.
     Interior,
+    /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
+    /// square.
+    Condensed,
 }
 
 /// What is asked of a solve.
@@ -78,6 +88,8 @@ pub struct SolveReport {
     pub worst_contact: Option<usize>,
     /// Gauss-Seidel sweeps.
     pub sweeps: usize,
+    /// Sweeps over contacts alone, on the system condensed to them.
+    pub dual_sweeps: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
     /// Iterations of the interior point method.
@@ -87,7 +99,7 @@ pub struct SolveReport {
     /// Numeric factorisations.
     pub factorisations: usize,
     /// The way taken.
-    pub method: &'static str,
+    pub method: String,
     /// Contacts that cannot all be obeyed, ascending: they were made to yield, or nothing can move them.
     pub yielding: Vec<u32>,
 }
@@ -102,6 +114,7 @@ pub struct Solver {
     newton: Newton,
     interior: Interior,
     admm: Admm,
+    dual: Dual,
     start: [Vec<Vec3>; 2],
 }
 
@@ -145,6 +158,7 @@ impl Solver {
             }
         }
         if !report.converged && params.method == Method::Auto {
+            // A last try; sweeps and splitting start from what Newton left.
             let left = params.max_sweeps.saturating_sub(report.sweeps);
             self.sweep(
                 problem,
@@ -159,7 +173,7 @@ impl Solver {
             }
         }
         self.report_immovable(problem, params.tolerance, x.v, &mut report);
-        report.method = way(&report, params.method);
+        report.method = way(&report);
         Ok(report)
     }
 
@@ -235,6 +249,7 @@ impl Solver {
                 }
             }
             Method::Interior => self.approach(problem, params, x, report),
+            Method::Condensed => self.condensed(problem, params, x, report),
             Method::Auto => self.choose(problem, params, x, report),
         }
     }
@@ -261,8 +276,44 @@ impl Solver {
             report,
             |sweep, residual| outlook.hopeless(sweep, residual),
         );
+        let count = x.r.len();
+        if !report.converged && count <= FEW_CONTACTS {
+            self.condensed(problem, params, x, report);
+        }
         if !report.converged {
             self.newton(problem, params, x, report);
+        }
+        if !report.converged && (FEW_CONTACTS + 1..=SOME_CONTACTS).contains(&count) {
+            self.condensed(problem, params, x, report);
+            if !report.converged {
+                self.newton(problem, params, x, report);
+            }
+        }
+    }
+
+    /// Sweeps on the system condensed to its contacts.
+    fn condensed(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let pairs = x.r.len() * x.r.len();
+        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 3000);
+        let end = self.dual.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            max_sweeps,
+            x.v,
+            x.r,
+        );
+        if let Some(end) = end {
+            report.factorisations += 1;
+            report.dual_sweeps += end.sweeps;
+            report.record(&end.residual, end.converged);
         }
     }
 
@@ -422,19 +473,23 @@ impl SolveReport {
     }
 }
 
-/// Name of the way taken.
-fn way(report: &SolveReport, asked: Method) -> &'static str {
-    match asked {
-        Method::GaussSeidel => "gauss-seidel",
-        Method::Newton => "newton",
-        Method::Interior => "interior",
-        Method::Admm => "admm",
-        Method::Auto => match (report.newton_iterations > 0, report.admm_iterations > 0) {
-            (false, false) => "gauss-seidel",
-            (true, false) if report.sweeps <= 1 => "newton",
-            (true, false) => "gauss-seidel+newton",
-            (false, true) => "gauss-seidel+admm",
-            (true, true) => "gauss-seidel+newton+admm",
-        },
+/// Names of the methods that took part, in the order in which they are tried.
+fn way(report: &SolveReport) -> String {
+    let parts = [
+        (report.sweeps > 1, "gauss-seidel"),
+        (report.dual_sweeps > 0, "condensed"),
+        (report.newton_iterations > 0, "newton"),
+        (report.interior_iterations > 0, "interior"),
+        (report.admm_iterations > 0, "admm"),
+    ];
+    let used = parts
+        .iter()
+        .filter(|(used, _)| *used)
+        .map(|(_, name)| *name);
+    let names = used.collect::<Vec<_>>().join("+");
+    if names.is_empty() {
+        "gauss-seidel".into()
+    } else {
+        names
     }
 }

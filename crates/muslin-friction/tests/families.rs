@@ -116,6 +116,25 @@ fn plates_and_leaning_cards() {
     }
 }
 
+/// Cards that are kicked, over contacts that are partly open: no state can be guessed from the last step.
+#[test]
+fn kicked_cards() {
+    for seed in 0..30 {
+        let mut family = families::leaning_cards(8, 5, 1e6, 0.1 + 0.02 * f64::from(seed)).strict();
+        let wobble = |k: f64| (12.9898 * (f64::from(seed) + k)).sin();
+        let half = family.b.len() / 2;
+        for (i, b) in family.b.iter_mut().enumerate() {
+            let card = 4.0 * (i / half) as f64;
+            let kick = Vec3::new(wobble(card), wobble(card + 1.0), wobble(card + 2.0));
+            *b -= families::NODE_MASS * 0.3 * kick;
+        }
+        for (c, contact) in family.contacts.iter_mut().enumerate() {
+            contact.offset.x = 0.02 + 0.02 * wobble(10.0 + c as f64);
+        }
+        solve(&family, Method::Auto, 1e-8);
+    }
+}
+
 /// What a diagonal a million times the mass hides: without inertia the first sweep would pass for an answer.
 #[test]
 fn a_stiff_plate_is_right_even_when_no_inertia_is_given() {

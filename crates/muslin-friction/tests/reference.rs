@@ -48,3 +48,8 @@ fn admm() {
 fn auto() {
     compare(Method::Auto);
 }
+
+#[test]
+fn condensed() {
+    compare(Method::Condensed);
+}

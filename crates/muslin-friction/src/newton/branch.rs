@@ -9,8 +9,7 @@ use muslin_linalg::{Mat3, Vec3};
 /// keeps redundant contacts solvable.
 const PENALTY: f64 = 1e3;
 
-/// Penalty of cautious steps. A state is told by impulse less penalty times velocity: a strong one misjudges most
-/// contacts while velocities are still wrong.
+/// Penalty of cautious steps, over the same. A strong one makes the energy so kinked that steps become tiny.
 const CAUTIOUS_PENALTY: f64 = 1.0;
 
 /// One contact, linearised: `r - stiffness du - pull (normal du_N)`.
@@ -43,12 +42,12 @@ impl Branch {
         let s = prepared.cone.stretch;
         let mu = prepared.cone.mu;
         let (u, r) = (u * s, r / s);
-        let rho = prepared.rho;
+        let rho = judging(prepared);
         let y = r - rho * prepared.lawful(u, r);
         if y.x <= 0.0 {
             return Self::SEPARATE;
         }
-        let penalty = PENALTY * rho;
+        let penalty = PENALTY * prepared.rho;
         let soft = 1.0 + penalty * prepared.compliance;
         let normal = penalty / soft;
         let push = (r.x - penalty * u.x) / soft;
@@ -142,4 +141,12 @@ fn sliding(normal: f64, across: f64, ty: f64, tz: f64, s: Vec3) -> Mat3 {
         Vec3::new(0.0, across * tz * tz * s.y * s.y, off),
         Vec3::new(0.0, off, across * ty * ty * s.z * s.z),
     )
+}
+
+/// Resistance that states are told apart with: between that of the contact's nodes and that of their mass alone.
+///
+/// A strong one misjudges contacts of stiff sheets while velocities are still a little wrong, a weak one is slow to see
+/// that they are.
+fn judging(prepared: &Prepared) -> f64 {
+    (prepared.rho * prepared.measure.min(prepared.rho)).sqrt()
 }

@@ -21,9 +21,9 @@ const COUPLING_TOLERANCE: f64 = 1e-6;
 /// Full steps in a row that may fail to halve the error.
 const PATIENCE: usize = 2;
 /// Rounds of cautious and full steps in a row that may fail to halve the least error.
-const MAX_UNHELPFUL: usize = 3;
-/// Cautious steps between two updates of multipliers.
-const MAX_SETTLING: usize = 12;
+const MAX_UNHELPFUL: usize = 6;
+/// Cautious steps of the first round; each further one may take twice as many.
+const SETTLING: usize = 12;
 
 /// Working memory.
 #[derive(Default)]
@@ -37,6 +37,7 @@ pub(crate) struct Newton {
     image: Vec<Vec3>,
     clamped: Vec<Vec3>,
     best: [Vec<Vec3>; 2],
+    settled: [Vec<Vec3>; 2],
 }
 
 /// How a run ended.
@@ -83,6 +84,7 @@ impl Newton {
         let mut stale = 0;
         let mut best_before = f64::INFINITY;
         let mut unhelpful = 0;
+        let mut rounds = 0;
         loop {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
@@ -110,8 +112,16 @@ impl Newton {
                 if unhelpful > MAX_UNHELPFUL {
                     break;
                 }
-                restore(&self.best, v, r);
-                self.settle(problem, nodes, contacts, tolerance, v, r, &mut end);
+                if rounds == 0 {
+                    restore(&self.best, v, r);
+                } else {
+                    restore(&self.settled, v, r);
+                }
+                // Full steps may come too early, so each round settles for longer, from where the last one ended.
+                let limit = SETTLING << rounds.min(3);
+                self.settle(problem, nodes, contacts, tolerance, limit, v, r, &mut end);
+                keep(&mut self.settled, v, r);
+                rounds += 1;
                 stale = 0;
                 last = f64::INFINITY;
                 continue;
@@ -153,11 +163,12 @@ impl Newton {
         nodes: &[Node],
         contacts: &[Prepared],
         tolerance: f64,
+        limit: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut NewtonEnd,
     ) {
-        for _ in 0..MAX_SETTLING {
+        for _ in 0..limit {
             self.branch(problem, contacts, v, r, Branch::cautious);
             self.refactor(problem, end);
             if end.failed {

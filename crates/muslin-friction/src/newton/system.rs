@@ -125,6 +125,13 @@ impl System {
         cholesky.factorise(&self.pattern, matrix)
     }
 
+    /// Solves for several right-hand sides in place, one after the other in memory.
+    pub(crate) fn solve_many(&mut self, x: &mut [Vec3], count: usize) {
+        if let Some(cholesky) = &mut self.cholesky {
+            cholesky.solve_many(x, count);
+        }
+    }
+
     /// Solves in place with the last factorisation.
     pub(crate) fn solve(&mut self, x: &mut [Vec3]) {
         if let Some(cholesky) = &mut self.cholesky {

@@ -412,7 +412,7 @@ impl Implicit {
             phases.done("friction");
             report.residual = solved.contact_error.max(solved.dynamics_error);
             report.converged = solved.converged;
-            report.friction_solver = solved.method.into();
+            report.friction_solver.clone_from(&solved.method);
             report.sweeps += solved.sweeps;
             report.factorisations += solved.factorisations;
             self.contacts.place_yielding(&solved, report);
