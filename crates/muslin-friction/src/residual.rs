@@ -113,7 +113,7 @@ pub(crate) fn contact_error(
         return 0.0;
     }
     let u = prepared.lawful(problem.contacts[c].velocity(v), r[c]);
-    prepared.cone.error(u, r[c], prepared.measure)
+    prepared.cone.error(u, r[c], prepared.rho)
 }
 
 /// Largest value and its first place; NaN counts as infinite.

@@ -10,7 +10,7 @@ use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
 use crate::prepared::{Node, Prepared, prepare};
 use crate::problem::FrictionProblem;
-use crate::residual::Residual;
+use crate::residual::{Residual, impulses, measure};
 use crate::validate::validate;
 use muslin_linalg::Vec3;
 
@@ -20,10 +20,10 @@ const START_SWEEPS: usize = 20;
 const NEWTON_STEPS: f64 = 6.0;
 /// Iterations of the interior point method at most.
 const MAX_INTERIOR: usize = 80;
-/// Contacts up to which condensing the system to them pays.
-const FEW_CONTACTS: usize = 150;
-/// Contacts up to which it is worth a try when Newton has failed.
-const SOME_CONTACTS: usize = 600;
+/// Factorisations that Newton gets before other means are tried.
+const FIRST_FACTORISATIONS: usize = 8;
+/// Inertia over diagonal above which sweeps are tried first.
+const SOFT: f64 = 2e-3;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
@@ -116,6 +116,7 @@ pub struct Solver {
     admm: Admm,
     dual: Dual,
     start: [Vec<Vec3>; 2],
+    force: Vec<Vec3>,
 }
 
 /// The unknowns of a solve.
@@ -245,7 +246,13 @@ impl Solver {
             Method::Newton => {
                 self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
                 if !report.converged {
-                    self.newton(problem, params, x, report);
+                    self.newton(
+                        problem,
+                        params.tolerance,
+                        params.max_factorisations,
+                        x,
+                        report,
+                    );
                 }
             }
             Method::Interior => self.approach(problem, params, x, report),
@@ -254,7 +261,8 @@ impl Solver {
         }
     }
 
-    /// Sweeps while they promise to be cheaper than factorisations, then Newton.
+    /// Sweeps where the system is soft and while they promise to be cheaper than factorisations; then Newton, which is
+    /// quick from a good start; then from inside the cones, which needs none.
     fn choose(
         &mut self,
         problem: &FrictionProblem,
@@ -262,33 +270,54 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        if problem.contacts.is_empty() {
-            self.newton(problem, params, x, report);
+        if self.done_already(problem, params.tolerance, x, report) {
             return;
         }
-        let budget = NEWTON_STEPS * (10.0 + 1.4 * (x.v.len() as f64).sqrt());
-        let mut outlook = Outlook::new(params.tolerance, budget);
-        self.sweep(
-            problem,
-            params.tolerance,
-            params.max_sweeps,
-            x,
-            report,
-            |sweep, residual| outlook.hopeless(sweep, residual),
-        );
-        let count = x.r.len();
-        if !report.converged && count <= FEW_CONTACTS {
-            self.condensed(problem, params, x, report);
+        if !problem.contacts.is_empty() && self.softness() > SOFT {
+            let budget = NEWTON_STEPS * (10.0 + 1.4 * (x.v.len() as f64).sqrt());
+            let mut outlook = Outlook::new(params.tolerance, budget);
+            self.sweep(
+                problem,
+                params.tolerance,
+                params.max_sweeps,
+                x,
+                report,
+                |sweep, residual| outlook.hopeless(sweep, residual),
+            );
         }
+        if report.converged {
+            return;
+        }
+        let start = [x.v.to_vec(), x.r.to_vec()];
+        self.newton(problem, params.tolerance, FIRST_FACTORISATIONS, x, report);
         if !report.converged {
-            self.newton(problem, params, x, report);
+            x.v.copy_from_slice(&start[0]);
+            x.r.copy_from_slice(&start[1]);
+            self.approach(problem, params, x, report);
         }
-        if !report.converged && (FEW_CONTACTS + 1..=SOME_CONTACTS).contains(&count) {
-            self.condensed(problem, params, x, report);
-            if !report.converged {
-                self.newton(problem, params, x, report);
-            }
-        }
+    }
+
+    /// Whether the start is an answer: things at rest stay there.
+    fn done_already(
+        &mut self,
+        problem: &FrictionProblem,
+        tolerance: f64,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) -> bool {
+        impulses(problem, x.r, &mut self.force);
+        let found = measure(problem, &self.nodes, &self.contacts, x.v, x.r, &self.force);
+        let converged = found.contact.max(found.dynamics) < tolerance;
+        report.record(&found, converged);
+        converged
+    }
+
+    /// Inertia over diagonal, on average over the nodes of contacts.
+    fn softness(&self) -> f64 {
+        let free = self.nodes.iter().filter(|n| n.diagonal.is_finite());
+        let (inertia, diagonal) =
+            free.fold((0.0, 0.0), |(m, d), n| (m + n.inertia, d + n.diagonal));
+        inertia / diagonal
     }
 
     /// Sweeps on the system condensed to its contacts.
@@ -346,7 +375,8 @@ impl Solver {
     fn newton(
         &mut self,
         problem: &FrictionProblem,
-        params: &SolveParams,
+        tolerance: f64,
+        max_factorisations: usize,
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
@@ -354,8 +384,8 @@ impl Solver {
             problem,
             &self.nodes,
             &self.contacts,
-            params.tolerance,
-            params.max_factorisations,
+            tolerance,
+            max_factorisations,
             x.v,
             x.r,
         );
@@ -363,7 +393,7 @@ impl Solver {
         report.factorisations += end.factorisations;
         report.record(&end.residual, end.converged);
         if end.converged {
-            self.polish(problem, params.tolerance, x, report);
+            self.polish(problem, tolerance, x, report);
         }
     }
 
@@ -422,7 +452,7 @@ impl Solver {
         if end.converged {
             self.polish(problem, params.tolerance, x, report);
         } else {
-            self.newton(problem, params, x, report);
+            self.newton(problem, params.tolerance, FIRST_FACTORISATIONS, x, report);
         }
     }
 
