@@ -9,6 +9,7 @@ use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
 use crate::prepared::{Node, Prepared, prepare};
 use crate::problem::FrictionProblem;
+use crate::report::{Method, SolveParams, SolveReport};
 use crate::residual::Residual;
 use crate::validate::validate;
 use muslin_linalg::Vec3;
@@ -19,83 +20,14 @@ const START_SWEEPS: usize = 20;
 const NEWTON_STEPS: f64 = 6.0;
 /// Contacts up to which condensing the system to them pays.
 const FEW_CONTACTS: usize = 150;
+/// Full Newton steps that are tried before condensing.
+const FULL_STEPS: usize = 3;
 /// Contacts up to which it is worth a try when Newton has failed.
 const SOME_CONTACTS: usize = 600;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
-
-/// How to solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Chosen from the problem, and changed when it stalls.
-    #[default]
-    Auto,
-    /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
-    GaussSeidel,
-    /// Splitting with a matrix factored once.
-    Admm,
-    /// Semismooth Newton: stiff systems.
-    Newton,
-    /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
-    /// square.
-    Condensed,
-}
-
-/// What is asked of a solve.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SolveParams {
-    /// Both errors must fall below this, m/s.
-    pub tolerance: f64,
-    /// How.
-    pub method: Method,
-    /// Budget of Gauss-Seidel sweeps.
-    pub max_sweeps: usize,
-    /// Budget of Newton's factorisations.
-    pub max_factorisations: usize,
-    /// Budget of splitting iterations.
-    pub max_admm_iterations: usize,
-}
-
-impl Default for SolveParams {
-    fn default() -> Self {
-        Self {
-            tolerance: 1e-6,
-            method: Method::Auto,
-            max_sweeps: 1000,
-            max_factorisations: 100,
-            max_admm_iterations: 1000,
-        }
-    }
-}
-
-/// What a solve reached.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SolveReport {
-    /// Whether both errors are below the tolerance.
-    pub converged: bool,
-    /// Largest error of the contact law, m/s.
-    pub contact_error: f64,
-    /// Largest error of momentum over inertia, m/s.
-    pub dynamics_error: f64,
-    /// Contact of the former.
-    pub worst_contact: Option<usize>,
-    /// Gauss-Seidel sweeps.
-    pub sweeps: usize,
-    /// Sweeps over contacts alone, on the system condensed to them.
-    pub dual_sweeps: usize,
-    /// Splitting iterations.
-    pub admm_iterations: usize,
-    /// Newton iterations.
-    pub newton_iterations: usize,
-    /// Numeric factorisations.
-    pub factorisations: usize,
-    /// The way taken.
-    pub method: &'static str,
-    /// Contacts that cannot all be obeyed, ascending: they were made to yield, or nothing can move them.
-    pub yielding: Vec<u32>,
-}
 
 /// Solves frictional contact problems; keeps its memory from one to the next, nothing else.
 #[derive(Default)]
@@ -165,7 +97,7 @@ impl Solver {
             }
         }
         self.report_immovable(problem, params.tolerance, x.v, &mut report);
-        report.method = way(&report, params.method);
+        report.method = report.way(params.method);
         Ok(report)
     }
 
@@ -269,7 +201,11 @@ impl Solver {
         );
         let count = x.r.len();
         if !report.converged && count <= FEW_CONTACTS {
-            self.condensed(problem, params, x, report);
+            // Bodies at rest need a step or two; when those fail, it is not for long.
+            self.full_steps(problem, params, x, report);
+            if !report.converged {
+                self.condensed(problem, params, x, report);
+            }
         }
         if !report.converged {
             self.newton(problem, params, x, report);
@@ -341,12 +277,36 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
+        self.newton_with(problem, params, params.max_factorisations, true, x, report);
+    }
+
+    /// Newton's full steps while they help.
+    fn full_steps(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        self.newton_with(problem, params, FULL_STEPS, false, x, report);
+    }
+
+    fn newton_with(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        max_factorisations: usize,
+        settling: bool,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
         let end = self.newton.run(
             problem,
             &self.nodes,
             &self.contacts,
             params.tolerance,
-            params.max_factorisations,
+            max_factorisations,
+            settling,
             x.v,
             x.r,
         );
@@ -425,39 +385,5 @@ impl Solver {
             }
         }
         report.yielding.sort_unstable();
-    }
-}
-
-impl SolveReport {
-    fn record(&mut self, residual: &Residual, converged: bool) {
-        self.converged = converged;
-        self.contact_error = residual.contact;
-        self.dynamics_error = residual.dynamics;
-        self.worst_contact = residual.worst_contact;
-    }
-}
-
-/// Name of the way taken.
-fn way(report: &SolveReport, asked: Method) -> &'static str {
-    match asked {
-        Method::GaussSeidel => "gauss-seidel",
-        Method::Newton => "newton",
-        Method::Admm => "admm",
-        Method::Condensed => "condensed",
-        Method::Auto => match (
-            report.dual_sweeps > 0,
-            report.newton_iterations > 0,
-            report.admm_iterations > 0,
-        ) {
-            (false, false, false) => "gauss-seidel",
-            (true, false, false) => "gauss-seidel+condensed",
-            (false, true, false) if report.sweeps <= 1 => "newton",
-            (false, true, false) => "gauss-seidel+newton",
-            (true, true, false) => "gauss-seidel+condensed+newton",
-            (false, false, true) => "gauss-seidel+admm",
-            (true, false, true) => "gauss-seidel+condensed+admm",
-            (false, true, true) => "gauss-seidel+newton+admm",
-            (true, true, true) => "gauss-seidel+condensed+newton+admm",
-        },
     }
 }

@@ -54,7 +54,7 @@ impl Newton {
     /// Iterates until both errors are below `tolerance`, `max_factorisations` are done, or steps lead nowhere.
     ///
     /// Full steps come first. When they stop helping, the best point so far is settled by cautious ones, and full steps
-    /// start again from there. The best point is what is returned.
+    /// start again from there; without `settling` that is the end. The best point is what is returned.
     #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
@@ -63,6 +63,7 @@ impl Newton {
         contacts: &[Prepared],
         tolerance: f64,
         max_factorisations: usize,
+        settling: bool,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
@@ -100,6 +101,9 @@ impl Newton {
             last = merit;
             end.converged = merit < tolerance;
             if end.converged || end.failed || end.factorisations >= max_factorisations {
+                break;
+            }
+            if stale > PATIENCE && !settling {
                 break;
             }
             if stale > PATIENCE {
