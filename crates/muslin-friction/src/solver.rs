@@ -82,23 +82,37 @@ impl Solver {
             }
         }
         if !report.converged && params.method == Method::Auto {
-            // A last try; sweeps and splitting start from what Newton left.
-            let left = params.max_sweeps.saturating_sub(report.sweeps);
-            self.sweep(
-                problem,
-                params.tolerance,
-                left,
-                &mut x,
-                &mut report,
-                |_, _| false,
-            );
-            if !report.converged {
-                self.alternate(problem, params, &mut x, &mut report);
-            }
+            self.last_resort(problem, params, &mut x, &mut report);
         }
         self.report_immovable(problem, params.tolerance, x.v, &mut report);
         report.method = report.way(params.method);
         Ok(report)
+    }
+
+    /// Sweeps to the end of their budget, then splitting; if all is in vain the best point so far is the answer.
+    fn last_resort(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let mut before = report.clone();
+        let kept = [x.v.to_vec(), x.r.to_vec()];
+        let left = params.max_sweeps.saturating_sub(report.sweeps);
+        self.sweep(problem, params.tolerance, left, x, report, |_, _| false);
+        if !report.converged {
+            self.alternate(problem, params, x, report);
+        }
+        let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
+        if !report.converged && error(&before) < error(report) {
+            x.v.copy_from_slice(&kept[0]);
+            x.r.copy_from_slice(&kept[1]);
+            before.sweeps = report.sweeps;
+            before.admm_iterations = report.admm_iterations;
+            before.factorisations = report.factorisations;
+            *report = before;
+        }
     }
 
     /// Gives contacts a compliance and lets go of impulses that were growing.

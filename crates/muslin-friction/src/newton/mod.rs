@@ -130,7 +130,12 @@ impl Newton {
                 last = f64::INFINITY;
                 continue;
             }
-            self.branch(problem, contacts, v, r, Branch::exact);
+            let law = if rounds % 2 == 0 {
+                Branch::exact
+            } else {
+                Branch::exact_mildly
+            };
+            self.branch(problem, contacts, v, r, law);
             self.refactor(problem, &mut end);
             if !end.failed {
                 self.newton_step(problem, nodes, v, r);
