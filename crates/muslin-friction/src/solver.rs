@@ -21,7 +21,7 @@ const NEWTON_STEPS: f64 = 6.0;
 /// Contacts up to which condensing the system to them pays.
 const FEW_CONTACTS: usize = 150;
 /// Full Newton steps that are tried before condensing.
-const FULL_STEPS: usize = 3;
+const FULL_STEPS: usize = 5;
 /// Contacts up to which it is worth a try when Newton has failed.
 const SOME_CONTACTS: usize = 600;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.

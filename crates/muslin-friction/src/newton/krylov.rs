@@ -1,7 +1,7 @@
 //! The one part of Newton's matrix that is not symmetric: friction of sliding contacts follows their normal impulse.
 //!
 //! It has one column a sliding contact, so it is dealt with in the space of their normal impulses, by minimal residuals
-//! on top of the symmetric factorisation. Flat sheets on flat ground need two or three steps, draped ones ten or twenty.
+//! on top of the symmetric factorisation. Four to seven steps are usual, fourteen were seen with several contacts a node.
 
 use super::Branch;
 use super::system::System;
@@ -19,7 +19,6 @@ pub(crate) struct Krylov {
     hessenberg: Vec<[f64; MAX_STEPS + 1]>,
     start: Vec<Vec3>,
     work: Vec<Vec3>,
-    pub(crate) steps: usize,
 }
 
 impl Krylov {
@@ -86,7 +85,6 @@ impl Krylov {
                 &mut self.work,
             );
             system.solve(&mut self.work);
-            self.steps += 1;
             let mut w = vec![0.0; m];
             normals(problem, branches, &self.sliding, &self.work, &mut w);
             for (w, b) in w.iter_mut().zip(&self.basis[k]) {
