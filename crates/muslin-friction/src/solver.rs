@@ -241,7 +241,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let pairs = x.r.len() * x.r.len();
-        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 3000);
+        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 10_000);
         let end = self.dual.run(
             problem,
             &self.nodes,
