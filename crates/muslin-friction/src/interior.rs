@@ -5,7 +5,7 @@
 //! the velocities as the iteration goes. Each iteration factors the matrix plus one symmetric block a contact, scaled after
 //! Nesterov and Todd, and takes a predictor and a corrector step.
 
-use crate::newton::System;
+use crate::newton::{Coupling, Krylov, System};
 use crate::prepared::{Node, Prepared};
 use crate::problem::{Contact, FrictionProblem};
 use crate::residual::{Residual, imbalance, impulses, measure};
@@ -13,10 +13,16 @@ use muslin_linalg::{Mat3, Vec3, outer};
 
 /// Fraction of the way to the border of the cones that is taken.
 const TO_THE_BORDER: f64 = 0.99;
+/// Steps shorter than this are tried again.
+const SHORT: f64 = 0.25;
 /// Coefficients are not taken below this: the tangents are scaled by them.
 const LEAST_FRICTION: f64 = 1e-6;
+/// Accuracy of the shift's part in a step.
+const COUPLING_TOLERANCE: f64 = 1e-3;
+/// Contacts up to which the shift is always linearised along.
+const FEW: usize = 1000;
 /// Further solves with the same factors.
-const REFINEMENTS: usize = 1;
+const REFINEMENTS: usize = 4;
 /// Iterations without progress after which there is no hope.
 const PATIENCE: usize = 12;
 
@@ -43,6 +49,8 @@ struct Point {
     given: Vec3,
     square: Mat3,
     extra: Vec3,
+    /// How the shift follows tangential velocity; zero where it is left to lag.
+    turn: Vec3,
     inert: bool,
 }
 
@@ -50,6 +58,8 @@ struct Point {
 #[derive(Default)]
 pub(crate) struct Interior {
     system: System,
+    krylov: Krylov,
+    couplings: Vec<Coupling>,
     points: Vec<Point>,
     blocks: Vec<Mat3>,
     step: Vec<Vec3>,
@@ -98,7 +108,8 @@ impl Interior {
         let mut stale = 0;
         while end.iterations < max_iterations && stale < PATIENCE {
             end.iterations += 1;
-            if !self.advance(problem, nodes, v) {
+            self.follow(problem, contacts, v, r.len() <= FEW || stale > 1);
+            if !self.advance(problem, nodes, 0.1 * tolerance, v) {
                 break;
             }
             for (r, p) in r.iter_mut().zip(&self.points) {
@@ -151,6 +162,7 @@ impl Interior {
                 given: Vec3::ZERO,
                 square: Mat3::ZERO,
                 extra: Vec3::ZERO,
+                turn: Vec3::ZERO,
                 inert: prepared.inert,
             });
             if prepared.inert
@@ -161,8 +173,35 @@ impl Interior {
         }
     }
 
+    /// Decides whether the shift is linearised along. That makes the system unsymmetric, which costs further solves, but
+    /// without it the iteration may stall short of the answer.
+    fn follow(
+        &mut self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        v: &[Vec3],
+        along: bool,
+    ) {
+        let both = problem.contacts.iter().zip(contacts);
+        for (p, (contact, prepared)) in self.points.iter_mut().zip(both) {
+            p.turn = Vec3::ZERO;
+            if along && !p.inert {
+                let u = p.scale * contact.velocity(v);
+                // Softened where the velocity is not yet told from zero.
+                let blur = p.w.dot(p.y).abs() / prepared.measure;
+                p.turn = Vec3::new(0.0, u.y, u.z) / (u.y * u.y + u.z * u.z + blur).sqrt();
+            }
+        }
+    }
+
     /// One predictor and corrector step. False if the matrix could not be factored.
-    fn advance(&mut self, problem: &FrictionProblem, nodes: &[Node], v: &mut [Vec3]) -> bool {
+    fn advance(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        enough: f64,
+        v: &mut [Vec3],
+    ) -> bool {
         self.blocks.clear();
         let (mut gap, mut count) = (0.0, 0.0);
         for p in &mut self.points {
@@ -176,20 +215,38 @@ impl Interior {
             let s = Mat3::from_diagonal(p.scale);
             self.blocks.push(s * p.block * s);
         }
+        self.couplings.clear();
+        self.couplings.extend(self.points.iter().map(|p| Coupling {
+            pull: if p.turn == Vec3::ZERO {
+                Vec3::ZERO
+            } else {
+                p.scale * p.block.x_axis
+            },
+            row: p.scale * p.turn,
+        }));
         if self.system.factorise(problem, &self.blocks).is_err() {
             return false;
         }
         let gap: f64 = gap / f64::max(count, 1.0);
         // Straight for the answer first; how far that gets tells how much to keep away from the border.
-        self.solve(problem, nodes, v, |p| -p.middle);
+        self.solve(problem, nodes, v, f64::INFINITY, |p| -p.middle);
         let reach = self.reach();
         let aim = (1.0 - reach).powi(3) * gap;
-        self.solve(problem, nodes, v, |p| {
+        self.solve(problem, nodes, v, enough, |p| {
             let second = product(p.backward * p.dw, p.forward * p.dy);
             let wanted = Vec3::X * aim - product(p.middle, p.middle) - second;
             quotient(p.middle, wanted)
         });
-        let reach = (TO_THE_BORDER * self.reach()).min(1.0);
+        let mut reach = self.reach();
+        if reach < SHORT {
+            // The second-order term has led astray; without it, and farther from the border, steps are safe.
+            let aim = aim.max(0.3 * gap);
+            self.solve(problem, nodes, v, enough, |p| {
+                quotient(p.middle, Vec3::X * aim - product(p.middle, p.middle))
+            });
+            reach = self.reach();
+        }
+        let reach = (TO_THE_BORDER * reach).min(1.0);
         for (v, step) in v.iter_mut().zip(&self.step) {
             *v += reach * *step;
         }
@@ -206,6 +263,7 @@ impl Interior {
         problem: &FrictionProblem,
         nodes: &[Node],
         v: &[Vec3],
+        enough: f64,
         aim: impl Fn(&Point) -> Vec3,
     ) {
         // (forward² + compliance) dy + change = given, where dw = missing + change + compliance dy
@@ -221,24 +279,26 @@ impl Interior {
         }
         self.step.fill(Vec3::ZERO);
         for _ in 0..=REFINEMENTS {
-            self.correct(problem, nodes, v);
+            if self.correct(problem, nodes, v) < enough {
+                break;
+            }
         }
         for (contact, p) in problem.contacts.iter().zip(&mut self.points) {
-            let change = p.scale * (contact.velocity(&self.step) - contact.offset);
+            let change = p.change(contact, &self.step);
             p.dw = p.missing + change + Vec3::X * (p.compliance * p.dy.x);
         }
     }
 
-    /// Solves for what is still missing from both equations. Near the answer blocks are so large that one solve leaves
-    /// errors above what is sought.
-    fn correct(&mut self, problem: &FrictionProblem, nodes: &[Node], v: &[Vec3]) {
+    /// Solves for what is still missing from both equations, and says how much was missing from the balance of momentum
+    /// (m/s). Near the answer blocks are so large that one solve leaves errors above what is sought.
+    fn correct(&mut self, problem: &FrictionProblem, nodes: &[Node], v: &[Vec3]) -> f64 {
         self.local.clear();
         for (contact, p) in problem.contacts.iter().zip(&mut self.points) {
             if p.inert {
                 self.local.push(Vec3::ZERO);
                 continue;
             }
-            let change = p.scale * (contact.velocity(&self.step) - contact.offset);
+            let change = p.change(contact, &self.step);
             let left = p.given - p.square * p.dy - change;
             p.extra = p.block * left;
             self.local.push(p.scale * (p.y + p.dy + p.extra));
@@ -247,15 +307,23 @@ impl Interior {
         self.trial.clear();
         self.trial
             .extend(v.iter().zip(&self.step).map(|(v, s)| *v + *s));
+        let mut lacking: f64 = 0.0;
         for n in 0..v.len() {
             self.right[n] = -imbalance(problem, nodes, &self.trial, &self.force, n);
+            lacking = lacking.max(self.right[n].length() / nodes[n].inertia);
             let held = Vec3::ONE - nodes[n].free;
             if held != Vec3::ZERO {
                 let block = problem.matrix.diagonal(problem.pattern, n);
                 self.right[n] -= held * (block * self.trial[n] + problem.b[n]);
             }
         }
-        self.system.solve(&mut self.right);
+        self.krylov.solve(
+            problem,
+            &mut self.system,
+            &self.couplings,
+            COUPLING_TOLERANCE,
+            &mut self.right,
+        );
         for (step, more) in self.step.iter_mut().zip(&self.right) {
             *step += *more;
         }
@@ -263,9 +331,10 @@ impl Interior {
             if p.inert {
                 continue;
             }
-            let change = p.scale * (contact.velocity(&self.right) - contact.offset);
+            let change = p.change(contact, &self.right);
             p.dy += p.extra - p.block * change;
         }
+        lacking
     }
 
     /// Fraction of the changes up to which everything stays in its cone, at most 1.
@@ -278,6 +347,12 @@ impl Interior {
 }
 
 impl Point {
+    /// Change of the scaled and shifted velocity with a change of node velocities.
+    fn change(&self, contact: &Contact, step: &[Vec3]) -> Vec3 {
+        let change = self.scale * (contact.velocity(step) - contact.offset);
+        change + Vec3::X * self.turn.dot(change)
+    }
+
     /// The scaling in which velocity and impulse are the same.
     fn centre(&mut self) {
         let (dw, dy) = (determinant(self.w), determinant(self.y));

@@ -20,6 +20,8 @@ pub(crate) struct Node {
     pub(crate) diagonal: f64,
     /// What the error of momentum is divided by, kg.
     pub(crate) inertia: f64,
+    /// Mass that an impulse of one contact has to move at least: of the body, by the number of its contacts; kg.
+    pub(crate) share: f64,
 }
 
 /// One contact.
@@ -31,7 +33,7 @@ pub(crate) struct Prepared {
     pub(crate) cone: Cone,
     /// `1 / Σ w²/a_n`, kg: scale between impulse and velocity.
     pub(crate) rho: f64,
-    /// The same with inertia: the scale of the error measure.
+    /// The same with shares of the bodies' masses: the scale of the error measure.
     pub(crate) measure: f64,
     /// Normal compliance, 1/kg: zero but for contacts that were found impossible.
     pub(crate) compliance: f64,
@@ -56,11 +58,56 @@ pub(crate) fn prepare(
 ) {
     nodes.clear();
     nodes.extend((0..problem.pattern.rows()).map(|n| one_node(problem, n)));
+    share_masses(problem, nodes);
     contacts.clear();
     contacts.extend(
         (0..problem.contacts.len())
             .map(|c| one_contact(problem, nodes, c, compliance.get(c).copied().unwrap_or(0.0))),
     );
+}
+
+/// Divides the mass of every body, a connected part of the matrix, among its contacts.
+fn share_masses(problem: &FrictionProblem, nodes: &mut [Node]) {
+    if problem.inertia.is_empty() {
+        return;
+    }
+    let rows = problem.pattern.rows();
+    let mut body = vec![usize::MAX; rows];
+    let mut masses = Vec::new();
+    let mut pending = Vec::new();
+    for first in 0..rows {
+        if body[first] != usize::MAX {
+            continue;
+        }
+        let this = masses.len();
+        masses.push(0.0);
+        body[first] = this;
+        pending.push(first);
+        while let Some(n) = pending.pop() {
+            masses[this] += problem.inertia[n];
+            for &m in problem.pattern.columns_of(n) {
+                if body[m as usize] == usize::MAX {
+                    body[m as usize] = this;
+                    pending.push(m as usize);
+                }
+            }
+        }
+    }
+    let mut contacts = vec![0.0; masses.len()];
+    for contact in problem.contacts {
+        let (mut told, mut count) = ([usize::MAX; 4], 0);
+        for (n, _) in contact.arms() {
+            if !told[..count].contains(&body[n]) {
+                told[count] = body[n];
+                count += 1;
+                contacts[body[n]] += 1.0;
+            }
+        }
+    }
+    for (n, node) in nodes.iter_mut().enumerate() {
+        let share = masses[body[n]] / f64::max(contacts[body[n]], 1.0);
+        node.share = share.min(node.diagonal);
+    }
 }
 
 fn one_node(problem: &FrictionProblem, n: usize) -> Node {
@@ -83,6 +130,7 @@ fn one_node(problem: &FrictionProblem, n: usize) -> Node {
         free,
         diagonal,
         inertia: problem.inertia.get(n).copied().unwrap_or(diagonal),
+        share: diagonal,
     }
 }
 
@@ -96,7 +144,7 @@ fn one_contact(problem: &FrictionProblem, nodes: &[Node], c: usize, compliance: 
         world += node.response * (w * w);
         if node.diagonal.is_finite() {
             ease += w * w / node.diagonal;
-            measured_ease += w * w / node.inertia;
+            measured_ease += w * w / node.share;
         }
         partly_held |= node.free != Vec3::ONE;
     }

@@ -2,7 +2,8 @@
 //!
 //! With errors e at a contact, `(r - rho e, ũ - e)` obeys the law exactly. So a small e is a small wrong velocity plus a
 //! small wrong impulse rho e, and the latter is a wrong velocity of the same size only if rho is no larger than the mass
-//! that moves. That is why inertia, where given, scales both measures.
+//! that moves: its share of the body, if all contacts of a body err alike. That is why inertia, where given, scales both
+//! measures.
 
 use crate::prepared::{Node, Prepared, prepare};
 use crate::problem::{FrictionProblem, State};
@@ -113,7 +114,7 @@ pub(crate) fn contact_error(
         return 0.0;
     }
     let u = prepared.lawful(problem.contacts[c].velocity(v), r[c]);
-    prepared.cone.error(u, r[c], prepared.rho)
+    prepared.cone.error(u, r[c], prepared.measure)
 }
 
 /// Largest value and its first place; NaN counts as infinite.

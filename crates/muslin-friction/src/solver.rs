@@ -10,6 +10,7 @@ use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
 use crate::prepared::{Node, Prepared, prepare};
 use crate::problem::FrictionProblem;
+use crate::report::{Method, SolveParams, SolveReport};
 use crate::residual::{Residual, impulses, measure};
 use crate::validate::validate;
 use muslin_linalg::Vec3;
@@ -19,90 +20,15 @@ const START_SWEEPS: usize = 20;
 /// Newton iterations that sweeps may cost before they are given up.
 const NEWTON_STEPS: f64 = 6.0;
 /// Iterations of the interior point method at most.
-const MAX_INTERIOR: usize = 80;
-/// Factorisations that Newton gets before other means are tried.
-const FIRST_FACTORISATIONS: usize = 8;
+const MAX_INTERIOR: usize = 60;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 2e-3;
+/// Full Newton steps that are tried.
+const FULL_STEPS: usize = 5;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 20_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
-
-/// How to solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// Chosen from the problem, and changed when it stalls.
-    #[default]
-    Auto,
-    /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
-    GaussSeidel,
-    /// Splitting with a matrix factored once.
-    Admm,
-    /// Semismooth Newton: stiff systems.
-    Newton,
-    /// Interior point method, finished by Newton: stiff systems with many redundant contacts.
-    Interior,
-    /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
-    /// square.
-    Condensed,
-}
-
-/// What is asked of a solve.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SolveParams {
-    /// Both errors must fall below this, m/s.
-    pub tolerance: f64,
-    /// How.
-    pub method: Method,
-    /// Budget of Gauss-Seidel sweeps.
-    pub max_sweeps: usize,
-    /// Budget of Newton's factorisations.
-    pub max_factorisations: usize,
-    /// Budget of splitting iterations.
-    pub max_admm_iterations: usize,
-}
-
-impl Default for SolveParams {
-    fn default() -> Self {
-        Self {
-            tolerance: 1e-6,
-            method: Method::Auto,
-            max_sweeps: 1000,
-            max_factorisations: 100,
-            max_admm_iterations: 1000,
-        }
-    }
-}
-
-/// What a solve reached.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SolveReport {
-    /// Whether both errors are below the tolerance.
-    pub converged: bool,
-    /// Largest error of the contact law, m/s.
-    pub contact_error: f64,
-    /// Largest error of momentum over inertia, m/s.
-    pub dynamics_error: f64,
-    /// Contact of the former.
-    pub worst_contact: Option<usize>,
-    /// Gauss-Seidel sweeps.
-    pub sweeps: usize,
-    /// Sweeps over contacts alone, on the system condensed to them.
-    pub dual_sweeps: usize,
-    /// Splitting iterations.
-    pub admm_iterations: usize,
-    /// Iterations of the interior point method.
-    pub interior_iterations: usize,
-    /// Newton iterations.
-    pub newton_iterations: usize,
-    /// Numeric factorisations.
-    pub factorisations: usize,
-    /// The way taken.
-    pub method: String,
-    /// Contacts that cannot all be obeyed, ascending: they were made to yield, or nothing can move them.
-    pub yielding: Vec<u32>,
-}
 
 /// Solves frictional contact problems; keeps its memory from one to the next, nothing else.
 #[derive(Default)]
@@ -112,10 +38,10 @@ pub struct Solver {
     compliance: Vec<f64>,
     gauss_seidel: GaussSeidel,
     newton: Newton,
-    interior: Interior,
     admm: Admm,
     dual: Dual,
     start: [Vec<Vec3>; 2],
+    interior: Interior,
     force: Vec<Vec3>,
 }
 
@@ -159,23 +85,37 @@ impl Solver {
             }
         }
         if !report.converged && params.method == Method::Auto {
-            // A last try; sweeps and splitting start from what Newton left.
-            let left = params.max_sweeps.saturating_sub(report.sweeps);
-            self.sweep(
-                problem,
-                params.tolerance,
-                left,
-                &mut x,
-                &mut report,
-                |_, _| false,
-            );
-            if !report.converged {
-                self.alternate(problem, params, &mut x, &mut report);
-            }
+            self.last_resort(problem, params, &mut x, &mut report);
         }
         self.report_immovable(problem, params.tolerance, x.v, &mut report);
-        report.method = way(&report);
+        report.method = report.way();
         Ok(report)
+    }
+
+    /// Sweeps to the end of their budget, then splitting; if all is in vain the best point so far is the answer.
+    fn last_resort(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let mut before = report.clone();
+        let kept = [x.v.to_vec(), x.r.to_vec()];
+        let left = params.max_sweeps.saturating_sub(report.sweeps);
+        self.sweep(problem, params.tolerance, left, x, report, |_, _| false);
+        if !report.converged {
+            self.alternate(problem, params, x, report);
+        }
+        let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
+        if !report.converged && error(&before) < error(report) {
+            x.v.copy_from_slice(&kept[0]);
+            x.r.copy_from_slice(&kept[1]);
+            before.sweeps = report.sweeps;
+            before.admm_iterations = report.admm_iterations;
+            before.factorisations = report.factorisations;
+            *report = before;
+        }
     }
 
     /// Gives contacts a compliance and lets go of impulses that were growing.
@@ -246,13 +186,7 @@ impl Solver {
             Method::Newton => {
                 self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
                 if !report.converged {
-                    self.newton(
-                        problem,
-                        params.tolerance,
-                        params.max_factorisations,
-                        x,
-                        report,
-                    );
+                    self.newton(problem, params, x, report);
                 }
             }
             Method::Interior => self.approach(problem, params, x, report),
@@ -289,7 +223,7 @@ impl Solver {
             return;
         }
         let start = [x.v.to_vec(), x.r.to_vec()];
-        self.newton(problem, params.tolerance, FIRST_FACTORISATIONS, x, report);
+        self.full_steps(problem, params, x, report);
         if !report.converged {
             x.v.copy_from_slice(&start[0]);
             x.r.copy_from_slice(&start[1]);
@@ -312,12 +246,39 @@ impl Solver {
         converged
     }
 
-    /// Inertia over diagonal, on average over the nodes of contacts.
+    /// Inertia over diagonal of the whole.
     fn softness(&self) -> f64 {
         let free = self.nodes.iter().filter(|n| n.diagonal.is_finite());
         let (inertia, diagonal) =
             free.fold((0.0, 0.0), |(m, d), n| (m + n.inertia, d + n.diagonal));
         inertia / diagonal
+    }
+
+    /// From inside the cones; Newton takes the last steps if they are needed.
+    fn approach(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let end = self.interior.run(
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            MAX_INTERIOR,
+            x.v,
+            x.r,
+        );
+        report.interior_iterations += end.iterations;
+        report.factorisations += end.iterations;
+        report.record(&end.residual, end.converged);
+        if end.converged {
+            self.polish(problem, params.tolerance, x, report);
+        } else {
+            self.full_steps(problem, params, x, report);
+        }
     }
 
     /// Sweeps on the system condensed to its contacts.
@@ -329,7 +290,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let pairs = x.r.len() * x.r.len();
-        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 3000);
+        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 10_000);
         let end = self.dual.run(
             problem,
             &self.nodes,
@@ -375,8 +336,30 @@ impl Solver {
     fn newton(
         &mut self,
         problem: &FrictionProblem,
-        tolerance: f64,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        self.newton_with(problem, params, params.max_factorisations, true, x, report);
+    }
+
+    /// Newton's full steps while they help.
+    fn full_steps(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        self.newton_with(problem, params, FULL_STEPS, false, x, report);
+    }
+
+    fn newton_with(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
         max_factorisations: usize,
+        settling: bool,
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
@@ -384,8 +367,9 @@ impl Solver {
             problem,
             &self.nodes,
             &self.contacts,
-            tolerance,
+            params.tolerance,
             max_factorisations,
+            settling,
             x.v,
             x.r,
         );
@@ -393,7 +377,7 @@ impl Solver {
         report.factorisations += end.factorisations;
         report.record(&end.residual, end.converged);
         if end.converged {
-            self.polish(problem, tolerance, x, report);
+            self.polish(problem, params.tolerance, x, report);
         }
     }
 
@@ -426,33 +410,6 @@ impl Solver {
         } else {
             x.v.copy_from_slice(&self.start[0]);
             x.r.copy_from_slice(&self.start[1]);
-        }
-    }
-
-    /// From inside the cones; Newton takes the last steps.
-    fn approach(
-        &mut self,
-        problem: &FrictionProblem,
-        params: &SolveParams,
-        x: &mut Unknowns,
-        report: &mut SolveReport,
-    ) {
-        let end = self.interior.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
-            params.tolerance,
-            MAX_INTERIOR,
-            x.v,
-            x.r,
-        );
-        report.interior_iterations += end.iterations;
-        report.factorisations += end.iterations;
-        report.record(&end.residual, end.converged);
-        if end.converged {
-            self.polish(problem, params.tolerance, x, report);
-        } else {
-            self.newton(problem, params.tolerance, FIRST_FACTORISATIONS, x, report);
         }
     }
 
@@ -491,35 +448,5 @@ impl Solver {
             }
         }
         report.yielding.sort_unstable();
-    }
-}
-
-impl SolveReport {
-    fn record(&mut self, residual: &Residual, converged: bool) {
-        self.converged = converged;
-        self.contact_error = residual.contact;
-        self.dynamics_error = residual.dynamics;
-        self.worst_contact = residual.worst_contact;
-    }
-}
-
-/// Names of the methods that took part, in the order in which they are tried.
-fn way(report: &SolveReport) -> String {
-    let parts = [
-        (report.sweeps > 1, "gauss-seidel"),
-        (report.dual_sweeps > 0, "condensed"),
-        (report.newton_iterations > 0, "newton"),
-        (report.interior_iterations > 0, "interior"),
-        (report.admm_iterations > 0, "admm"),
-    ];
-    let used = parts
-        .iter()
-        .filter(|(used, _)| *used)
-        .map(|(_, name)| *name);
-    let names = used.collect::<Vec<_>>().join("+");
-    if names.is_empty() {
-        "gauss-seidel".into()
-    } else {
-        names
     }
 }

@@ -36,13 +36,25 @@ impl Branch {
 
     /// Newton's equations: the state is told by `r - rho u`, active rows ask for zero velocity.
     pub(super) fn exact(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+        Self::judged(prepared, u, r, prepared.rho)
+    }
+
+    /// The same with a milder judge: a resistance between that of the contact's nodes and that of their mass alone.
+    ///
+    /// A strong one misjudges contacts of very stiff sheets while velocities are still a little wrong; a weak one is slow
+    /// to see that they are. Neither is better throughout.
+    pub(super) fn exact_mildly(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+        let between = (prepared.rho * prepared.measure.min(prepared.rho)).sqrt();
+        Self::judged(prepared, u, r, between)
+    }
+
+    fn judged(prepared: &Prepared, u: Vec3, r: Vec3, rho: f64) -> Self {
         if prepared.inert {
             return Self::SEPARATE;
         }
         let s = prepared.cone.stretch;
         let mu = prepared.cone.mu;
         let (u, r) = (u * s, r / s);
-        let rho = judging(prepared);
         let y = r - rho * prepared.lawful(u, r);
         if y.x <= 0.0 {
             return Self::SEPARATE;
@@ -141,12 +153,4 @@ fn sliding(normal: f64, across: f64, ty: f64, tz: f64, s: Vec3) -> Mat3 {
         Vec3::new(0.0, across * tz * tz * s.y * s.y, off),
         Vec3::new(0.0, off, across * ty * ty * s.z * s.z),
     )
-}
-
-/// Resistance that states are told apart with: between that of the contact's nodes and that of their mass alone.
-///
-/// A strong one misjudges contacts of stiff sheets while velocities are still a little wrong, a weak one is slow to see
-/// that they are.
-fn judging(prepared: &Prepared) -> f64 {
-    (prepared.rho * prepared.measure.min(prepared.rho)).sqrt()
 }

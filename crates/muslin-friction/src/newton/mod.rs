@@ -12,7 +12,7 @@ use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
 use branch::{Branch, bounded};
-use krylov::Krylov;
+pub(crate) use krylov::{Coupling, Krylov};
 use muslin_linalg::{Mat3, Vec3};
 pub(crate) use system::System;
 
@@ -31,6 +31,7 @@ pub(crate) struct Newton {
     system: System,
     krylov: Krylov,
     branches: Vec<Branch>,
+    couplings: Vec<Coupling>,
     factored: Vec<Mat3>,
     force: Vec<Vec3>,
     step: Vec<Vec3>,
@@ -54,7 +55,7 @@ impl Newton {
     /// Iterates until both errors are below `tolerance`, `max_factorisations` are done, or steps lead nowhere.
     ///
     /// Full steps come first. When they stop helping, the best point so far is settled by cautious ones, and full steps
-    /// start again from there. The best point is what is returned.
+    /// start again from there; without `settling` that is the end. The best point is what is returned.
     #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
@@ -63,6 +64,7 @@ impl Newton {
         contacts: &[Prepared],
         tolerance: f64,
         max_factorisations: usize,
+        settling: bool,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
@@ -102,6 +104,9 @@ impl Newton {
             if end.converged || end.failed || end.factorisations >= max_factorisations {
                 break;
             }
+            if stale > PATIENCE && !settling {
+                break;
+            }
             if stale > PATIENCE {
                 unhelpful = if best < 0.5 * best_before {
                     0
@@ -126,7 +131,12 @@ impl Newton {
                 last = f64::INFINITY;
                 continue;
             }
-            self.branch(problem, contacts, v, r, Branch::exact);
+            let law = if rounds % 2 == 0 {
+                Branch::exact
+            } else {
+                Branch::exact_mildly
+            };
+            self.branch(problem, contacts, v, r, law);
             self.refactor(problem, &mut end);
             if !end.failed {
                 self.newton_step(problem, nodes, v, r);
@@ -300,10 +310,16 @@ impl Newton {
         self.clamped.clear();
         self.clamped.extend(self.branches.iter().map(|b| b.r));
         self.imbalances(problem, nodes, v);
+        self.couplings.clear();
+        self.couplings
+            .extend(self.branches.iter().map(|b| Coupling {
+                pull: b.pull,
+                row: Vec3::X * b.normal,
+            }));
         self.krylov.solve(
             problem,
             &mut self.system,
-            &self.branches,
+            &self.couplings,
             COUPLING_TOLERANCE,
             &mut self.step,
         );

@@ -197,4 +197,4 @@ impl ContactSet {
 }
 
 /// Distance up to which near features become contacts, in thicknesses.
-pub const NEAR: f64 = 2.0;
+pub const NEAR: f64 = 1.5;

@@ -3,6 +3,7 @@
 
 use super::candidate::{Candidate, Kind, NO_VERTEX, Pair};
 use super::neighbours::{Neighbours, Surface, touches_here};
+use super::prune::prune_places;
 use super::{Party, prune};
 use crate::obstacle::Nature;
 use crate::world::World;
@@ -74,6 +75,7 @@ pub struct Detector {
     end: Vec<Vec3>,
     pairs: CandidatePairs,
     found: Vec<Candidate>,
+    keep: Vec<bool>,
 }
 
 impl Detector {
@@ -150,6 +152,9 @@ impl Detector {
             .par_sort_unstable_by_key(|c| (c.parties, c.kind, c.vertices));
         if params.prune_angle >= 0.0 {
             prune(&mut self.found, params.prune_angle);
+            let (x, angle) = (&self.start, params.prune_angle);
+            let near = 0.25 * params.margin;
+            prune_places(&mut self.found, x, angle, near, &mut self.keep);
         }
         Ok(&self.found)
     }

@@ -3,7 +3,8 @@
 //! A vertex above the edge between two faces, for instance, is found once for each face and once for each of its own
 //! edges, always with the same closest points.
 
-use super::{Candidate, NO_VERTEX, Party};
+use super::{Candidate, Kind, NO_VERTEX, Party};
+use muslin_linalg::Vec3;
 
 /// Which vertices take part, on which side; the solid too, if there is one.
 type Key = ([i64; 4], Option<Party>);
@@ -30,6 +31,45 @@ fn key(c: &Candidate) -> Key {
     }
     let solid = (c.vertices[1] == NO_VERTEX).then_some(c.parties[1]);
     (taking_part, solid)
+}
+
+/// Leaves out what a vertex near the border of two faces says twice: of candidates of one vertex with one object whose
+/// normals differ by at most `angle` (rad) and whose closest points (m) lie within `distance` (m), the nearest stays.
+pub fn prune_places(
+    candidates: &mut Vec<Candidate>,
+    x: &[Vec3],
+    angle: f64,
+    distance: f64,
+    keep: &mut Vec<bool>,
+) {
+    let cosine = angle.cos();
+    keep.clear();
+    keep.resize(candidates.len(), true);
+    let mut begin = 0;
+    // They are sorted by parties, kind and vertices: those of one vertex follow each other.
+    for group in candidates
+        .chunk_by(|a, b| (a.parties, a.kind, a.vertices[0]) == (b.parties, b.kind, b.vertices[0]))
+    {
+        if group.len() > 1 && group[0].kind == Kind::VertexFace {
+            let place = |c: &Candidate| x[c.vertices[0] as usize] - c.gap;
+            for i in 0..group.len() {
+                let said = (0..group.len()).any(|j| {
+                    let (mine, other) = (&group[i], &group[j]);
+                    let order = other.gap.length().total_cmp(&mine.gap.length());
+                    order.then(j.cmp(&i)).is_lt()
+                        && other.normal.dot(mine.normal) >= cosine
+                        && place(other).distance(place(mine)) <= distance
+                });
+                keep[begin + i] = !said || group[i].time < f64::INFINITY;
+            }
+        }
+        begin += group.len();
+    }
+    let mut i = 0;
+    candidates.retain(|_| {
+        i += 1;
+        keep[i - 1]
+    });
 }
 
 /// Leaves out repetitions whose normals differ by at most `angle` (rad), whatever their sign. Of each group the one

@@ -1,0 +1,106 @@
+//! What is asked of a solve, and what it says about itself.
+
+use crate::residual::Residual;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Chosen from the problem, and changed when it stalls.
+    #[default]
+    Auto,
+    /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
+    GaussSeidel,
+    /// Splitting with a matrix factored once.
+    Admm,
+    /// Semismooth Newton: stiff systems.
+    Newton,
+    /// Interior point method, finished by Newton: stiff systems with many redundant contacts.
+    Interior,
+    /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
+    /// square.
+    Condensed,
+}
+
+/// What is asked of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolveParams {
+    /// Both errors must fall below this, m/s.
+    pub tolerance: f64,
+    /// How.
+    pub method: Method,
+    /// Budget of Gauss-Seidel sweeps.
+    pub max_sweeps: usize,
+    /// Budget of Newton's factorisations.
+    pub max_factorisations: usize,
+    /// Budget of splitting iterations.
+    pub max_admm_iterations: usize,
+}
+
+impl Default for SolveParams {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            method: Method::Auto,
+            max_sweeps: 1000,
+            max_factorisations: 100,
+            max_admm_iterations: 1000,
+        }
+    }
+}
+
+/// What a solve reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SolveReport {
+    /// Whether both errors are below the tolerance.
+    pub converged: bool,
+    /// Largest error of the contact law, m/s.
+    pub contact_error: f64,
+    /// Largest error of momentum over inertia, m/s.
+    pub dynamics_error: f64,
+    /// Contact of the former.
+    pub worst_contact: Option<usize>,
+    /// Gauss-Seidel sweeps.
+    pub sweeps: usize,
+    /// Sweeps over contacts alone, on the system condensed to them.
+    pub dual_sweeps: usize,
+    /// Splitting iterations.
+    pub admm_iterations: usize,
+    /// Iterations of the interior point method.
+    pub interior_iterations: usize,
+    /// Newton iterations.
+    pub newton_iterations: usize,
+    /// Numeric factorisations.
+    pub factorisations: usize,
+    /// The way taken.
+    pub method: String,
+    /// Contacts that cannot all be obeyed, ascending: they were made to yield, or nothing can move them.
+    pub yielding: Vec<u32>,
+}
+
+impl SolveReport {
+    /// What the last stage reached.
+    pub(crate) fn record(&mut self, residual: &Residual, converged: bool) {
+        self.converged = converged;
+        self.contact_error = residual.contact;
+        self.dynamics_error = residual.dynamics;
+        self.worst_contact = residual.worst_contact;
+    }
+
+    /// Names of the methods that took part.
+    pub(crate) fn way(&self) -> String {
+        let parts = [
+            (self.sweeps > 1, "gauss-seidel"),
+            (self.dual_sweeps > 0, "condensed"),
+            (self.newton_iterations > 0, "newton"),
+            (self.interior_iterations > 0, "interior"),
+            (self.admm_iterations > 0, "admm"),
+        ];
+        let used = parts.iter().filter(|(used, _)| *used);
+        let names: Vec<&str> = used.map(|(_, name)| *name).collect();
+        if names.is_empty() {
+            "gauss-seidel".into()
+        } else {
+            names.join("+")
+        }
+    }
+}
