@@ -110,8 +110,7 @@ impl Admm {
             {
                 impulses(problem, r, &mut self.force);
                 end.residual = measure(problem, nodes, contacts, v, r, &self.force);
-                end.converged =
-                    end.residual.contact < tolerance && end.residual.dynamics < tolerance;
+                end.converged = end.residual.merit() < tolerance;
                 if end.converged {
                     break;
                 }

@@ -90,7 +90,7 @@ impl Dual {
         self.system.solve(v);
         let residual = measure(problem, nodes, contacts, v, r, &self.force);
         Some(DualEnd {
-            converged: residual.contact < tolerance && residual.dynamics < tolerance,
+            converged: residual.merit() < tolerance,
             residual,
             sweeps,
         })

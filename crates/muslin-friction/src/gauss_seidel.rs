@@ -73,7 +73,7 @@ impl GaussSeidel {
             if sweep == 1 || sweep % SWEEPS_PER_CHECK == 0 || sweep == max_sweeps {
                 impulses(problem, r, &mut self.force);
                 residual = measure(problem, nodes, contacts, v, r, &self.force);
-                let converged = residual.contact < tolerance && residual.dynamics < tolerance;
+                let converged = residual.merit() < tolerance;
                 if converged || stalled(sweep, &residual) {
                     return Sweeps {
                         residual,

@@ -27,7 +27,7 @@ impl Outlook {
 
     /// Whether more sweeps than the budget are still to come, at the rate of the second half of those done.
     pub(crate) fn hopeless(&mut self, sweep: usize, residual: &Residual) -> bool {
-        let error = residual.contact.max(residual.dynamics);
+        let error = residual.merit();
         let least = self.seen.last().map_or(error, |(_, e)| e.min(error));
         self.seen.push((sweep, least));
         if sweep < FIRST_LOOK {

@@ -43,7 +43,7 @@ impl Default for SolveParams {
             method: Method::Auto,
             max_sweeps: 1000,
             max_factorisations: 100,
-            max_admm_iterations: 1000,
+            max_admm_iterations: 300,
         }
     }
 }
@@ -57,7 +57,9 @@ pub struct SolveReport {
     pub contact_error: f64,
     /// Largest error of momentum over inertia, m/s.
     pub dynamics_error: f64,
-    /// Contact of the former.
+    /// Largest of both errors scaled by the diagonal of the matrix instead of masses, m/s.
+    pub local_error: f64,
+    /// Contact with the largest error.
     pub worst_contact: Option<usize>,
     /// Gauss-Seidel sweeps.
     pub sweeps: usize,
@@ -83,6 +85,7 @@ impl SolveReport {
         self.converged = converged;
         self.contact_error = residual.contact;
         self.dynamics_error = residual.dynamics;
+        self.local_error = residual.local;
         self.worst_contact = residual.worst_contact;
     }
 

@@ -20,10 +20,23 @@ pub struct Residual {
     pub contact: f64,
     /// Largest error of momentum over inertia, free coordinates only.
     pub dynamics: f64,
-    /// Contact of the former; `None` without contacts.
+    /// Both errors scaled by the diagonal of the matrix instead of masses, the larger: what a relaxation would change.
+    pub local: f64,
+    /// Contact with the largest error; `None` without contacts.
     pub worst_contact: Option<usize>,
-    /// Node of the latter; `None` without nodes.
+    /// Node with the largest; `None` without nodes.
     pub worst_node: Option<usize>,
+}
+
+/// Times the tolerance that errors scaled by mass may reach. Impulses of nearly rigid bodies with redundant contacts are
+/// known only to rounding times stiffness over mass.
+const BY_MASS: f64 = 100.0;
+
+impl Residual {
+    /// What has to fall below a tolerance, m/s: the local error, and a hundredth of those that bound wrong velocities.
+    pub fn merit(&self) -> f64 {
+        self.local.max(self.contact.max(self.dynamics) / BY_MASS)
+    }
 }
 
 /// Errors of `v` and `r`; contacts on held nodes only are left out, for no impulse can mend them.
@@ -88,68 +101,65 @@ pub(crate) fn measure(
     force: &[Vec3],
 ) -> Residual {
     let (dynamics, worst_node) = largest(nodes.len(), |n| {
-        imbalance(problem, nodes, v, force, n).length() / nodes[n].inertia
+        let missing = imbalance(problem, nodes, v, force, n).length();
+        [missing / nodes[n].inertia, missing / nodes[n].diagonal]
     });
     let (contact, worst_contact) = largest(contacts.len(), |c| {
-        contact_error(problem, contacts, v, r, c)
+        contact_errors(problem, contacts, v, r, c)
     });
     Residual {
-        contact,
-        dynamics,
+        contact: contact[0],
+        dynamics: dynamics[0],
+        local: contact[1].max(dynamics[1]),
         worst_contact,
         worst_node,
     }
 }
 
-/// Error of one contact's law.
-pub(crate) fn contact_error(
+/// Errors of one contact's law, scaled by mass and by the diagonal.
+pub(crate) fn contact_errors(
     problem: &FrictionProblem,
     contacts: &[Prepared],
     v: &[Vec3],
     r: &[Vec3],
     c: usize,
-) -> f64 {
+) -> [f64; 2] {
     let prepared = &contacts[c];
     if prepared.inert {
-        return 0.0;
+        return [0.0; 2];
     }
     let u = prepared.lawful(problem.contacts[c].velocity(v), r[c]);
-    prepared.cone.error(u, r[c], prepared.measure)
+    [prepared.measure, prepared.rho].map(|scale| prepared.cone.error(u, r[c], scale))
 }
 
-/// Largest value and its first place; NaN counts as infinite.
-fn largest(count: usize, value: impl Fn(usize) -> f64 + Sync) -> (f64, Option<usize>) {
+/// Largest values, and the first place of the first; NaN counts as infinite.
+fn largest(count: usize, value: impl Fn(usize) -> [f64; 2] + Sync) -> ([f64; 2], Option<usize>) {
     let best_of = |range: std::ops::Range<usize>| {
-        let mut best = (-1.0, None);
+        let mut best = ([-1.0, 0.0], None);
         for k in range {
-            let mut e = value(k);
-            if e.is_nan() {
-                e = f64::INFINITY;
+            let e = value(k).map(|e| if e.is_nan() { f64::INFINITY } else { e });
+            if e[0] > best.0[0] {
+                best = ([e[0], best.0[1]], Some(k));
             }
-            if e > best.0 {
-                best = (e, Some(k));
-            }
+            best.0[1] = f64::max(best.0[1], e[1]);
         }
         best
     };
-    if count <= 2 * PER_TASK {
-        let best = best_of(0..count);
-        return (best.0.max(0.0), best.1);
-    }
-    let tasks = count.div_ceil(PER_TASK);
-    let best = (0..tasks)
-        .into_par_iter()
-        .map(|t| best_of(t * PER_TASK..((t + 1) * PER_TASK).min(count)))
-        // Ties go to the lower index whatever the tree of reductions looks like.
-        .reduce(
-            || (-1.0, None),
+    let tasks = count.div_ceil(PER_TASK).max(1);
+    let one = |t: usize| best_of(t * PER_TASK..((t + 1) * PER_TASK).min(count));
+    let (found, place) = if tasks <= 2 {
+        best_of(0..count)
+    } else {
+        (0..tasks).into_par_iter().map(one).reduce(
+            || ([-1.0, 0.0], None),
             |a, b| {
-                if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1 && b.1.is_some()) {
-                    b
-                } else {
-                    a
-                }
+                let second = f64::max(a.0[1], b.0[1]);
+                // Ties go to the lower index whatever the tree of reductions looks like.
+                let later = b.0[0] == a.0[0] && b.1 < a.1 && b.1.is_some();
+                let best = if b.0[0] > a.0[0] || later { b } else { a };
+                ([best.0[0], second], best.1)
             },
-        );
-    (best.0.max(0.0), best.1)
+        )
+    };
+    ([found[0].max(0.0), found[1]], place)
 }

@@ -21,8 +21,12 @@ const START_SWEEPS: usize = 20;
 const NEWTON_STEPS: f64 = 6.0;
 /// Iterations of the interior point method at most.
 const MAX_INTERIOR: usize = 60;
+/// Sweeps when all else has failed.
+const LAST_SWEEPS: usize = 200;
+/// Contacts up to which splitting is tried then.
+const MANY_CONTACTS: usize = 5000;
 /// Inertia over diagonal above which sweeps are tried first.
-const SOFT: f64 = 2e-3;
+const SOFT: f64 = 1e-4;
 /// Full Newton steps that are tried.
 const FULL_STEPS: usize = 5;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
@@ -103,8 +107,9 @@ impl Solver {
         let mut before = report.clone();
         let kept = [x.v.to_vec(), x.r.to_vec()];
         let left = params.max_sweeps.saturating_sub(report.sweeps);
-        self.sweep(problem, params.tolerance, left, x, report, |_, _| false);
-        if !report.converged {
+        let sweeps = left.min(LAST_SWEEPS);
+        self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
+        if !report.converged && x.r.len() <= MANY_CONTACTS {
             self.alternate(problem, params, x, report);
         }
         let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
@@ -241,7 +246,7 @@ impl Solver {
     ) -> bool {
         impulses(problem, x.r, &mut self.force);
         let found = measure(problem, &self.nodes, &self.contacts, x.v, x.r, &self.force);
-        let converged = found.contact.max(found.dynamics) < tolerance;
+        let converged = found.merit() < tolerance;
         report.record(&found, converged);
         converged
     }
@@ -276,9 +281,9 @@ impl Solver {
         report.record(&end.residual, end.converged);
         if end.converged {
             self.polish(problem, params.tolerance, x, report);
-        } else {
-            self.full_steps(problem, params, x, report);
+            return;
         }
+        self.full_steps(problem, params, x, report);
     }
 
     /// Sweeps on the system condensed to its contacts.

@@ -90,7 +90,7 @@ impl Newton {
         loop {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
-            let merit = residual.contact.max(residual.dynamics);
+            let merit = residual.merit();
             if merit < best || end.iterations == 0 {
                 best = merit;
                 end.residual = residual;

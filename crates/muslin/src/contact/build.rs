@@ -102,9 +102,14 @@ impl ContactSet {
     /// Adds the contacts of what `detector` found with a prediction. Candidates that are merely near but not near enough
     /// for their thickness are left out.
     pub fn add(&mut self, world: &World, detector: &Detector, params: &ContactParams) {
+        // Crossings where no neighbour comes nearer say it all; only without any such do the others count.
+        let closest = detector.found().iter().any(|c| c.closest);
         let (x0, x1) = (detector.start(), detector.end());
         let nodes = world.state.x.len();
         for c in detector.found() {
+            if closest && !c.closest {
+                continue;
+            }
             let distance = c.gap.dot(c.normal);
             let thickness = world.distance_kept(c.parties);
             if c.time == f64::INFINITY && distance > NEAR * thickness {

@@ -38,6 +38,8 @@ pub struct Candidate {
     pub surface_velocity: Vec3,
     /// Whether they are near at the start of the step; else they come from afar.
     pub near: bool,
+    /// Whether no neighbouring face comes nearer: the surfaces would touch here.
+    pub closest: bool,
     /// Whether the closest points lie inside both features rather than at an end or a border. Others meet there too.
     pub inner: bool,
     /// Fraction of the step at which the features may first touch; infinite if they are only near.
@@ -96,6 +98,7 @@ impl Pair {
             normal: found.normal(self.kind, &place, &start),
             surface_velocity: Vec3::ZERO,
             near,
+            closest: true,
             inner: found.inner,
             time: time.unwrap_or(f64::INFINITY),
         })

@@ -25,6 +25,8 @@ pub struct DetectParams {
     pub prune_angle: f64,
     /// Whether near features count only where their neighbours are no nearer.
     pub closest_only: bool,
+    /// Whether crossings on the way to predicted positions count, not only what is near.
+    pub crossings: bool,
     /// Whether cloth meets itself and other cloth, not only obstacles.
     pub between_cloth: bool,
 }
@@ -36,6 +38,7 @@ impl Default for DetectParams {
             ccd: CcdParams::default(),
             prune_angle: 10f64.to_radians(),
             closest_only: true,
+            crossings: true,
             between_cloth: true,
         }
     }
@@ -56,12 +59,13 @@ struct Object {
 }
 
 impl Object {
-    fn surface<'a>(&'a self, x: &'a [Vec3]) -> Surface<'a> {
+    fn surface<'a>(&'a self, x: [&'a [Vec3]; 2], time: f64) -> Surface<'a> {
         let first = self.first as usize;
         Surface {
             faces: &self.faces,
             neighbours: &self.neighbours,
-            x: &x[first..first + self.bvh.vertices()],
+            x: x.map(|x| &x[first..first + self.bvh.vertices()]),
+            time,
         }
     }
 }
@@ -124,7 +128,8 @@ impl Detector {
         let margin = params.margin.max(params.ccd.broad_phase_margin());
         for object in &mut self.objects {
             let range = object.first as usize..object.first as usize + object.bvh.vertices();
-            let last = end.map_or(&self.start[range.clone()], |end| &end[range.clone()]);
+            let swept = end.filter(|_| params.crossings);
+            let last = swept.map_or(&self.start[range.clone()], |end| &end[range.clone()]);
             object.bvh.refit_swept(&self.start[range], last, margin)?;
             if object.bvh.degradation() > MAX_DEGRADATION {
                 object.bvh.rebuild();
@@ -231,10 +236,15 @@ fn examine(
         }
     };
     let look = |v: &Object, f: &Object, pair: Pair| {
-        let found = pair.examine(x0, x1, params.margin, &params.ccd)?;
-        let counts = !params.closest_only
-            || !found.near
-            || touches_here(&found, v.surface(x0), f.surface(x0), [v.first, f.first]);
+        let way = x1.filter(|_| params.crossings);
+        let mut found = pair.examine(x0, way, params.margin, &params.ccd)?;
+        let (ends, time) = match way {
+            Some(x1) if !found.near => ([x0, x1], found.time),
+            _ => ([x0; 2], 0.0),
+        };
+        let (a, b) = (v.surface(ends, time), f.surface(ends, time));
+        found.closest = touches_here(&found, a, b, [v.first, f.first]);
+        let counts = !params.closest_only || found.closest || !found.near;
         counts.then_some(found)
     };
     let chunk = 256;
@@ -287,7 +297,7 @@ fn solids(
             found.par_extend(body.vertices.clone().into_par_iter().filter_map(|v| {
                 let x0 = world.state.x[v];
                 let near = shape.closest(x0, world.time, params.margin);
-                let time = predicted.and_then(|x1| {
+                let time = predicted.filter(|_| params.crossings).and_then(|x1| {
                     let (from, to) = ((x0, world.time), (x1[v], world.time + dt));
                     shape.first_contact(from, to, params.ccd.separation)
                 });
@@ -311,6 +321,7 @@ fn solids(
                     normal: point.normal,
                     surface_velocity: (end - start) / dt,
                     near: near.is_some(),
+                    closest: true,
                     inner: true,
                     time: time.unwrap_or(f64::INFINITY),
                 })

@@ -15,6 +15,8 @@ pub(super) struct Neighbours {
 
 /// Sine of the angle that counts as flat.
 const FLAT: f64 = 0.03;
+/// Sine of the angle from which on an edge counts as a ridge.
+const RIDGE: f64 = 0.2;
 
 impl Neighbours {
     pub fn new(vertices: usize, faces: &[[u32; 3]]) -> Self {
@@ -50,13 +52,14 @@ impl Neighbours {
 pub(super) struct Surface<'a> {
     pub faces: &'a [[u32; 3]],
     pub neighbours: &'a Neighbours,
-    /// Its positions, m.
-    pub x: &'a [Vec3],
+    /// Its positions at the start and end of the step, m, and the fraction of the step that is looked at.
+    pub x: [&'a [Vec3]; 2],
+    pub time: f64,
 }
 
 impl Surface<'_> {
     fn at(&self, v: u32) -> Vec3 {
-        self.x[v as usize]
+        self.x[0][v as usize].lerp(self.x[1][v as usize], self.time)
     }
 
     /// Faces at an edge, and how far the one that leans most leans towards a unit vector, as a sine.
@@ -90,11 +93,10 @@ impl Surface<'_> {
         most
     }
 
-    /// Whether an edge is a ridge or a border as seen from a direction. Where flat parts cross, the vertices around say
-    /// all there is to say.
-    fn is_ridge(&self, a: u32, b: u32, towards: Vec3) -> bool {
+    /// Whether an edge may touch something in a direction: no face comes nearer; and whether it is a ridge or a border.
+    fn edge_may_touch(&self, a: u32, b: u32, towards: Vec3) -> (bool, bool) {
         let (faces, lean) = self.lean_at_edge(a, b, towards);
-        lean <= if faces == 1 { FLAT } else { -FLAT }
+        (lean <= FLAT, faces == 1 || lean <= -RIDGE)
     }
 }
 
@@ -105,9 +107,10 @@ pub(super) fn touches_here(c: &Candidate, a: Surface, b: Surface, first: [u32; 2
         Kind::VertexSolid => true,
         Kind::EdgeEdge => {
             let v = c.vertices;
-            c.inner
-                && a.is_ridge(v[0] - first[0], v[1] - first[0], -c.normal)
-                && b.is_ridge(v[2] - first[1], v[3] - first[1], c.normal)
+            let (a, a_ridge) = a.edge_may_touch(v[0] - first[0], v[1] - first[0], -c.normal);
+            let (b, b_ridge) = b.edge_may_touch(v[2] - first[1], v[3] - first[1], c.normal);
+            // Where flat parts cross, the vertices around say all there is to say.
+            c.inner && a && b && (a_ridge || b_ridge)
         }
         Kind::VertexFace => {
             let mut taking_part = (1..4)

@@ -187,6 +187,7 @@ fn repetitions_are_pruned_and_different_normals_stay() {
         normal: normal.normalize(),
         surface_velocity: Vec3::ZERO,
         near: true,
+        closest: true,
         inner: false,
         time,
     };

@@ -47,7 +47,8 @@ impl ContactPhase {
         self.set.contacts.is_empty()
     }
 
-    /// Finds what is near at the start of the step or about to cross on the way to `predicted` positions (m).
+    /// Finds what is near at the start of the step. What the motion crosses is left to [`Self::look`]: a guess of the
+    /// motion, such as `predicted` (m), finds much that never meets.
     pub fn find(&mut self, world: &World, predicted: &[Vec3], dt: f64) -> Result<(), StepError> {
         self.set.clear();
         self.shifted.clear();
@@ -70,6 +71,7 @@ impl ContactPhase {
         let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
         let params = DetectParams {
             margin: near * thickest,
+            crossings: near == 0.0,
             between_cloth: world.contact.between == Between::All,
             ..DetectParams::default()
         };

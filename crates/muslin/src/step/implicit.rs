@@ -410,7 +410,8 @@ impl Implicit {
                 &mut self.correction,
             )?;
             phases.done("friction");
-            report.residual = solved.contact_error.max(solved.dynamics_error);
+            report.residual = solved.local_error;
+            report.velocity_error = solved.contact_error.max(solved.dynamics_error);
             report.converged = solved.converged;
             report.friction_solver.clone_from(&solved.method);
             report.sweeps += solved.sweeps;

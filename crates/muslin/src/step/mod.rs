@@ -32,6 +32,9 @@ pub struct StepReport {
     pub iterations: usize,
     /// Largest error left, m/s: of the balance of momentum and of the law of friction.
     pub residual: f64,
+    /// The same scaled by mass instead of the diagonal of the matrix: a bound of wrong velocities, m/s; 0 without contacts.
+    #[serde(default)]
+    pub velocity_error: f64,
     /// Whether the residual is within the tolerance; with one linearisation a step, that of the linearised problem.
     pub converged: bool,
     /// Crossing pairs of triangles at the end; none if nobody looked.
