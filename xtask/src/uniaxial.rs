@@ -110,7 +110,7 @@ pub fn scene(fabrics: &Path) -> Result<String, String> {
     let mut out = String::from(
         "# Made by `cargo xtask generate`; do not edit.\n\
          description = \"Strips of every measured fabric, pulled at 0, 45 and 90 degrees to warp: the tabled force gives the tabled stretch\"\n\n\
-         gravity = [0, 0, 0]\n\n[output]\nframes = 40\nframe_rate = 10\n\n[solver]\ntime_step = 0.02\n",
+         gravity = [0, 0, 0]\n\n[output]\nframes = 40\nframe_rate = 10\n\n[solver]\ntime_step = 0.02\nimplicit = { scheme = \"newton\", tolerance = 1e-4 }\n",
     );
     let mut row = 0;
     for name in names {

@@ -24,7 +24,7 @@ const FEW: usize = 1000;
 /// Further solves with the same factors.
 const REFINEMENTS: usize = 4;
 /// Iterations without progress after which there is no hope.
-const PATIENCE: usize = 5;
+const PATIENCE: usize = 8;
 
 /// One contact in the coordinates of the method.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +105,8 @@ impl Interior {
         self.start(problem, contacts, v, r);
         self.step.resize(v.len(), Vec3::ZERO);
         self.right.resize(v.len(), Vec3::ZERO);
+        // The way begins inside the cones, where errors are larger than at a good start.
+        let mut least = f64::INFINITY;
         let mut stale = 0;
         while end.iterations < max_iterations && stale < PATIENCE {
             end.iterations += 1;
@@ -118,7 +120,8 @@ impl Interior {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
             let merit = residual.merit();
-            stale = if merit < 0.9 * best { 0 } else { stale + 1 };
+            stale = if merit < 0.9 * least { 0 } else { stale + 1 };
+            least = least.min(merit);
             if merit < best {
                 best = merit;
                 end.residual = residual;

@@ -25,6 +25,8 @@ const MAX_INTERIOR: usize = 60;
 const LAST_SWEEPS: usize = 200;
 /// Contacts up to which splitting is tried then.
 const MANY_CONTACTS: usize = 5000;
+/// Contacts up to which condensing the system to them is worth a try.
+const SOME_CONTACTS: usize = 600;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 1e-4;
 /// Full Newton steps that are tried.
@@ -233,6 +235,26 @@ impl Solver {
             x.v.copy_from_slice(&start[0]);
             x.r.copy_from_slice(&start[1]);
             self.approach(problem, params, x, report);
+        }
+        if !report.converged && x.r.len() <= SOME_CONTACTS {
+            let reached = [x.v.to_vec(), x.r.to_vec()];
+            let before = report.clone();
+            x.v.copy_from_slice(&start[0]);
+            x.r.copy_from_slice(&start[1]);
+            self.sweep(
+                problem,
+                params.tolerance,
+                START_SWEEPS,
+                x,
+                report,
+                |_, _| false,
+            );
+            self.condensed(problem, params, x, report);
+            if !report.converged && before.contact_error < report.contact_error {
+                x.v.copy_from_slice(&reached[0]);
+                x.r.copy_from_slice(&reached[1]);
+                *report = before;
+            }
         }
     }
 

@@ -30,7 +30,7 @@ fn solve_from(family: &Family, method: Method, tolerance: f64, start: Option<&An
     println!("{}: {report:?}", family.name);
     assert!(report.converged, "{}: {report:?}", family.name);
     let errors = residual(&family.problem(), &v, &r);
-    assert!(errors.contact < tolerance && errors.dynamics < tolerance);
+    assert!(errors.merit() < tolerance, "{}: {errors:?}", family.name);
     Answer { v, r, report }
 }
 
@@ -104,14 +104,14 @@ fn plates_and_leaning_cards() {
         (families::leaning_cards(8, 5, 1e6, 0.1), 6),
     ] {
         let family = family.strict();
-        let answer = solve(&family, Method::Auto, 1e-8);
+        let answer = solve(&family, Method::Newton, 1e-8);
         assert!(answer.report.factorisations <= cold);
         // The next step of a card at rest: the same but for a little.
         let mut next = family.clone();
         for b in &mut next.b {
             *b *= 1.001;
         }
-        let warm = solve_from(&next, Method::Auto, 1e-8, Some(&answer));
+        let warm = solve_from(&next, Method::Newton, 1e-8, Some(&answer));
         assert!(warm.report.factorisations <= 3);
     }
 }

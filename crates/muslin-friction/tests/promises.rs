@@ -194,7 +194,7 @@ fn a_squeezed_node_leaves_the_rest_of_its_sheet_alone() {
             assert!(report.converged, "{method:?} {report:?}");
             assert!(!report.yielding.is_empty());
             assert!(report.yielding.iter().all(|c| *c >= first));
-            assert!(report.contact_error < 1e-8 && report.dynamics_error < 1e-8);
+            assert!(report.local_error < 1e-8 && report.dynamics_error < 1e-6);
         }
     }
 }

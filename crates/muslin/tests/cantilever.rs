@@ -113,6 +113,7 @@ fn tip(kind: &str, edge: f64, element: &str) -> Vec3 {
         r#"
 [solver]
 time_step = 0.05
+implicit = {{ scheme = "newton", tolerance = 1e-4 }}
 [output]
 frame_rate = 20
 [fabric.plate]

@@ -84,6 +84,7 @@ gravity = [0, 0, 0]
 [solver]
 time_step = 0.005
 [solver.implicit]
+scheme = "newton"
 tolerance = 1e-10
 max_iterations = 50
 [cloth.sheet]
