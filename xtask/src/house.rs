@@ -167,7 +167,7 @@ fn pair_of_cards(text: &mut String, name: &str, x: f64, ground: f64) {
 fn card(text: &mut String, name: &str, [x, z]: [f64; 2], degrees: f64) {
     let _ = write!(
         text,
-        "\n[cloth.{name}]\ngrid = {{ size = [{}, {}], cells = [7, 5] }}\nrotate = {{ axis = [0, 1, 0], degrees = {degrees} }}\n\
+        "\n[cloth.{name}]\ngrid = {{ size = [{}, {}], cells = [4, 2] }}\nrotate = {{ axis = [0, 1, 0], degrees = {degrees} }}\n\
          translate = [{x:.6}, 0, {z:.6}]\nfabric = \"card\"\n",
         CARD[1], CARD[0]
     );

@@ -208,7 +208,7 @@ fn relax(
 }
 
 /// Velocities, and impulses in the velocities they cause.
-fn pack(contacts: &[Prepared], v: &[Vec3], r: &[Vec3], out: &mut [Vec3]) {
+pub(crate) fn pack(contacts: &[Prepared], v: &[Vec3], r: &[Vec3], out: &mut [Vec3]) {
     let (to_v, to_r) = out.split_at_mut(v.len());
     to_v.copy_from_slice(v);
     for ((out, r), prepared) in to_r.iter_mut().zip(r).zip(contacts) {

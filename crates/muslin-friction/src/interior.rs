@@ -5,6 +5,7 @@
 //! the velocities as the iteration goes. Each iteration factors the matrix plus one symmetric block a contact, scaled after
 //! Nesterov and Todd, and takes a predictor and a corrector step.
 
+use crate::kept::Kept;
 use crate::newton::{Coupling, Krylov, System};
 use crate::prepared::{Node, Prepared};
 use crate::problem::{Contact, FrictionProblem};
@@ -21,6 +22,9 @@ const LEAST_FRICTION: f64 = 1e-6;
 const COUPLING_TOLERANCE: f64 = 1e-2;
 /// Contacts up to which the shift is always linearised along.
 const FEW: usize = 1000;
+/// Error of momentum (m/s, by mass) that a step may leave, in tolerances, and as a share of what was there before.
+const BALANCED: f64 = 3.0;
+const ROUGHLY: f64 = 0.03;
 /// Further solves with the same factors.
 const REFINEMENTS: usize = 4;
 /// Iterations without progress after which there is no hope.
@@ -67,7 +71,7 @@ pub(crate) struct Interior {
     local: Vec<Vec3>,
     right: Vec<Vec3>,
     trial: Vec<Vec3>,
-    best: [Vec<Vec3>; 2],
+    best: Kept,
 }
 
 /// How a run ended.
@@ -98,7 +102,7 @@ impl Interior {
         impulses(problem, r, &mut self.force);
         end.residual = measure(problem, nodes, contacts, v, r, &self.force);
         let mut best = end.residual.merit();
-        keep(&mut self.best, v, r);
+        self.best.keep(v, r);
         if self.system.analyse(problem, true).is_err() {
             return end;
         }
@@ -107,11 +111,13 @@ impl Interior {
         self.right.resize(v.len(), Vec3::ZERO);
         // The way begins inside the cones, where errors are larger than at a good start.
         let mut least = f64::INFINITY;
+        let mut dynamics = end.residual.dynamics;
         let mut stale = 0;
         while end.iterations < max_iterations && stale < PATIENCE {
             end.iterations += 1;
             self.follow(problem, contacts, v, r.len() <= FEW || stale > 1);
-            if !self.advance(problem, nodes, 0.1 * tolerance, v) {
+            let enough = (BALANCED * tolerance).max(ROUGHLY * dynamics);
+            if !self.advance(problem, nodes, enough, v) {
                 break;
             }
             for (r, p) in r.iter_mut().zip(&self.points) {
@@ -120,20 +126,20 @@ impl Interior {
             impulses(problem, r, &mut self.force);
             let residual = measure(problem, nodes, contacts, v, r, &self.force);
             let merit = residual.merit();
+            dynamics = residual.dynamics;
             stale = if merit < 0.9 * least { 0 } else { stale + 1 };
             least = least.min(merit);
             if merit < best {
                 best = merit;
                 end.residual = residual;
-                keep(&mut self.best, v, r);
+                self.best.keep(v, r);
             }
             if merit < tolerance {
                 end.converged = true;
                 break;
             }
         }
-        v.copy_from_slice(&self.best[0]);
-        r.copy_from_slice(&self.best[1]);
+        self.best.restore(v, r);
         end
     }
 
@@ -434,11 +440,4 @@ fn to_border(x: Vec3, d: Vec3) -> f64 {
     } else {
         f64::INFINITY
     }
-}
-
-fn keep(best: &mut [Vec<Vec3>; 2], v: &[Vec3], r: &[Vec3]) {
-    best[0].clear();
-    best[0].extend_from_slice(v);
-    best[1].clear();
-    best[1].extend_from_slice(r);
 }

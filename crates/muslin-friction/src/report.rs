@@ -10,6 +10,8 @@ pub enum Method {
     Auto,
     /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
     GaussSeidel,
+    /// The same, guided by a factorisation that is used many times: stiff sheets.
+    Guided,
     /// Splitting with a matrix factored once.
     Admm,
     /// Semismooth Newton: stiff systems.
@@ -65,6 +67,8 @@ pub struct SolveReport {
     pub sweeps: usize,
     /// Sweeps over contacts alone, on the system condensed to them.
     pub dual_sweeps: usize,
+    /// Iterations of sweeps guided by a factorisation; their sweeps are counted among the others.
+    pub guided_iterations: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
     /// Iterations of the interior point method.
@@ -93,6 +97,7 @@ impl SolveReport {
     pub(crate) fn way(&self) -> String {
         let parts = [
             (self.sweeps > 1, "gauss-seidel"),
+            (self.guided_iterations > 0, "guided"),
             (self.dual_sweeps > 0, "condensed"),
             (self.newton_iterations > 0, "newton"),
             (self.interior_iterations > 0, "interior"),

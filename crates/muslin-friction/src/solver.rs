@@ -4,8 +4,10 @@ use crate::FrictionError;
 use crate::admm::Admm;
 use crate::dual::Dual;
 use crate::gauss_seidel::GaussSeidel;
+use crate::guided::Guided;
 use crate::impossible::impossible;
 use crate::interior::Interior;
+use crate::kept::Kept;
 use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
 use crate::prepared::{Node, Prepared, prepare};
@@ -17,22 +19,28 @@ use muslin_linalg::Vec3;
 
 /// Sweeps that give Newton a fair start.
 const START_SWEEPS: usize = 20;
-/// Newton iterations that sweeps may cost before they are given up.
-const NEWTON_STEPS: f64 = 6.0;
+/// Sweeps that the iterations of guided sweeps cost, beside the factorisation.
+const GUIDED_SWEEPS: f64 = 50.0;
+/// Sweeps that are worth waiting for where guided ones have failed.
+const PATIENT_SWEEPS: f64 = 600.0;
 /// Iterations of the interior point method at most.
 const MAX_INTERIOR: usize = 60;
-/// Sweeps when all else has failed.
-const LAST_SWEEPS: usize = 200;
+/// Sweeps when all else has failed, at least and at most, and visits of nodes they may make in between.
+const LAST_SWEEPS: usize = 400;
+const MOST_SWEEPS: usize = 20_000;
+const LAST_VISITS: usize = 8_000_000;
 /// Contacts up to which splitting is tried then.
 const MANY_CONTACTS: usize = 5000;
 /// Contacts up to which condensing the system to them is worth a try.
 const SOME_CONTACTS: usize = 600;
+/// Nodes up to which the interior point method is worth its factorisations.
+const MANY_NODES: usize = 5000;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 1e-4;
 /// Full Newton steps that are tried.
 const FULL_STEPS: usize = 5;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
-const CONDENSED_VISITS: usize = 20_000_000;
+const CONDENSED_VISITS: usize = 60_000_000;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -46,8 +54,11 @@ pub struct Solver {
     newton: Newton,
     admm: Admm,
     dual: Dual,
-    start: [Vec<Vec3>; 2],
+    start: Kept,
+    reached: Kept,
+    polished: Kept,
     interior: Interior,
+    guided: Guided,
     force: Vec<Vec3>,
 }
 
@@ -107,17 +118,15 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let mut before = report.clone();
-        let kept = [x.v.to_vec(), x.r.to_vec()];
-        let left = params.max_sweeps.saturating_sub(report.sweeps);
-        let sweeps = left.min(LAST_SWEEPS);
+        self.reached.keep(x.v, x.r);
+        let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, MOST_SWEEPS);
         self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
         if !report.converged && x.r.len() <= MANY_CONTACTS {
             self.alternate(problem, params, x, report);
         }
         let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
         if !report.converged && error(&before) < error(report) {
-            x.v.copy_from_slice(&kept[0]);
-            x.r.copy_from_slice(&kept[1]);
+            self.reached.restore(x.v, x.r);
             before.sweeps = report.sweeps;
             before.admm_iterations = report.admm_iterations;
             before.factorisations = report.factorisations;
@@ -198,12 +207,17 @@ impl Solver {
             }
             Method::Interior => self.approach(problem, params, x, report),
             Method::Condensed => self.condensed(problem, params, x, report),
+            Method::Guided => {
+                self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
+                if !report.converged {
+                    self.guide(problem, params, x, report);
+                }
+            }
             Method::Auto => self.choose(problem, params, x, report),
         }
     }
 
-    /// Sweeps where the system is soft and while they promise to be cheaper than factorisations; then Newton, which is
-    /// quick from a good start; then from inside the cones, which needs none.
+    /// Sweeps where the system is soft enough for them, factorisations where it is not or they have failed.
     fn choose(
         &mut self,
         problem: &FrictionProblem,
@@ -215,47 +229,77 @@ impl Solver {
             return;
         }
         if !problem.contacts.is_empty() && self.softness() > SOFT {
-            let budget = NEWTON_STEPS * (10.0 + 1.4 * (x.v.len() as f64).sqrt());
-            let mut outlook = Outlook::new(params.tolerance, budget);
-            self.sweep(
-                problem,
-                params.tolerance,
-                params.max_sweeps,
-                x,
-                report,
-                |sweep, residual| outlook.hopeless(sweep, residual),
-            );
+            self.soft_way(problem, params, x, report);
         }
-        if report.converged {
-            return;
-        }
-        let start = [x.v.to_vec(), x.r.to_vec()];
-        self.full_steps(problem, params, x, report);
         if !report.converged {
-            x.v.copy_from_slice(&start[0]);
-            x.r.copy_from_slice(&start[1]);
+            self.stiff_way(problem, params, x, report);
+        }
+    }
+
+    /// Sweeps while they promise to be cheaper than a factorisation, then guided by one; full Newton steps then have the
+    /// right contacts to work with; then patience.
+    fn soft_way(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let budget = GUIDED_SWEEPS + 0.5 * (x.v.len() as f64).sqrt();
+        self.sweep_within(problem, params, budget, x, report);
+        if !report.converged {
+            self.guide(problem, params, x, report);
+        }
+        if !report.converged {
+            self.full_steps(problem, params, x, report);
+        }
+        if !report.converged {
+            self.sweep_within(problem, params, PATIENT_SWEEPS, x, report);
+        }
+    }
+
+    /// Full Newton steps, which are quick from a good start; then from inside the cones, which needs none; then on the
+    /// contacts alone.
+    fn stiff_way(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        self.start.keep(x.v, x.r);
+        self.full_steps(problem, params, x, report);
+        if !report.converged && x.v.len() <= MANY_NODES {
+            self.start.restore(x.v, x.r);
             self.approach(problem, params, x, report);
         }
         if !report.converged && x.r.len() <= SOME_CONTACTS {
-            let reached = [x.v.to_vec(), x.r.to_vec()];
+            self.reached.keep(x.v, x.r);
             let before = report.clone();
-            x.v.copy_from_slice(&start[0]);
-            x.r.copy_from_slice(&start[1]);
-            self.sweep(
-                problem,
-                params.tolerance,
-                START_SWEEPS,
-                x,
-                report,
-                |_, _| false,
-            );
+            self.start.restore(x.v, x.r);
+            let never = |_: usize, _: &Residual| false;
+            self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
             self.condensed(problem, params, x, report);
             if !report.converged && before.contact_error < report.contact_error {
-                x.v.copy_from_slice(&reached[0]);
-                x.r.copy_from_slice(&reached[1]);
+                self.reached.restore(x.v, x.r);
                 *report = before;
             }
         }
+    }
+
+    /// Sweeps as long as they promise to arrive within a number of them.
+    fn sweep_within(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        budget: f64,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let mut outlook = Outlook::new(params.tolerance, budget);
+        let stalled = |sweep: usize, residual: &Residual| outlook.hopeless(sweep, residual);
+        let (tolerance, most) = (params.tolerance, params.max_sweeps);
+        self.sweep(problem, tolerance, most, x, report, stalled);
     }
 
     /// Whether the start is an answer: things at rest stay there.
@@ -308,6 +352,29 @@ impl Solver {
         self.full_steps(problem, params, x, report);
     }
 
+    /// Sweeps guided by a factorisation.
+    fn guide(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let end = self.guided.run(
+            &mut self.gauss_seidel,
+            problem,
+            &self.nodes,
+            &self.contacts,
+            params.tolerance,
+            x.v,
+            x.r,
+        );
+        report.guided_iterations += end.iterations;
+        report.factorisations += end.factorisations;
+        report.sweeps += end.sweeps;
+        report.record(&end.residual, end.converged);
+    }
+
     /// Sweeps on the system condensed to its contacts.
     fn condensed(
         &mut self,
@@ -317,7 +384,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let pairs = x.r.len() * x.r.len();
-        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 10_000);
+        let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 20_000);
         let end = self.dual.run(
             problem,
             &self.nodes,
@@ -417,10 +484,7 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        for (keep, from) in self.start.iter_mut().zip([&*x.v, &*x.r]) {
-            keep.clear();
-            keep.extend_from_slice(from);
-        }
+        self.polished.keep(x.v, x.r);
         let end = self.gauss_seidel.run(
             problem,
             &self.nodes,
@@ -435,8 +499,7 @@ impl Solver {
             report.sweeps += 1;
             report.record(&end.residual, true);
         } else {
-            x.v.copy_from_slice(&self.start[0]);
-            x.r.copy_from_slice(&self.start[1]);
+            self.polished.restore(x.v, x.r);
         }
     }
 

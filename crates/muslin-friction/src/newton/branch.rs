@@ -14,15 +14,15 @@ const CAUTIOUS_PENALTY: f64 = 1.0;
 
 /// One contact, linearised: `r - stiffness du - pull (normal du_N)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Branch {
+pub(crate) struct Branch {
     /// Impulse at the present velocity.
-    pub(super) r: Vec3,
+    pub(crate) r: Vec3,
     /// Symmetric part of minus its derivative by velocity.
-    pub(super) stiffness: Mat3,
+    pub(crate) stiffness: Mat3,
     /// Friction per normal impulse of a sliding contact, which the symmetric part leaves out.
-    pub(super) pull: Vec3,
+    pub(crate) pull: Vec3,
     /// Minus the derivative of the normal impulse by normal velocity.
-    pub(super) normal: f64,
+    pub(crate) normal: f64,
 }
 
 impl Branch {
@@ -35,7 +35,7 @@ impl Branch {
     };
 
     /// Newton's equations: the state is told by `r - rho u`, active rows ask for zero velocity.
-    pub(super) fn exact(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+    pub(crate) fn exact(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
         Self::judged(prepared, u, r, prepared.rho)
     }
 
@@ -43,7 +43,7 @@ impl Branch {
     ///
     /// A strong one misjudges contacts of very stiff sheets while velocities are still a little wrong; a weak one is slow
     /// to see that they are. Neither is better throughout.
-    pub(super) fn exact_mildly(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+    pub(crate) fn exact_mildly(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
         let between = (prepared.rho * prepared.measure.min(prepared.rho)).sqrt();
         Self::judged(prepared, u, r, between)
     }
@@ -90,7 +90,7 @@ impl Branch {
     }
 
     /// The penalised law: impulse less penalty times velocity, clamped to normal and friction bounds.
-    pub(super) fn cautious(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+    pub(crate) fn cautious(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
         if prepared.inert {
             return Self::SEPARATE;
         }
@@ -122,7 +122,7 @@ impl Branch {
 }
 
 /// The impulse of the penalised law with a given bound of friction.
-pub(super) fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64) -> Vec3 {
+pub(crate) fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64) -> Vec3 {
     if prepared.inert {
         return Vec3::ZERO;
     }

@@ -8,16 +8,18 @@ mod branch;
 mod krylov;
 mod system;
 
+use crate::kept::Kept;
 use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
-use branch::{Branch, bounded};
+pub(crate) use branch::Branch;
+use branch::bounded;
 pub(crate) use krylov::{Coupling, Krylov};
 use muslin_linalg::{Mat3, Vec3};
 pub(crate) use system::System;
 
 /// Accuracy of the coupling of sliding friction with normal impulses.
-const COUPLING_TOLERANCE: f64 = 1e-6;
+const COUPLING_TOLERANCE: f64 = 1e-4;
 /// Full steps in a row that may fail to halve the error.
 const PATIENCE: usize = 2;
 /// Rounds of cautious and full steps in a row that may fail to halve the least error.
@@ -37,8 +39,8 @@ pub(crate) struct Newton {
     step: Vec<Vec3>,
     image: Vec<Vec3>,
     clamped: Vec<Vec3>,
-    best: [Vec<Vec3>; 2],
-    settled: [Vec<Vec3>; 2],
+    best: Kept,
+    settled: Kept,
 }
 
 /// How a run ended.
@@ -94,7 +96,7 @@ impl Newton {
             if merit < best || end.iterations == 0 {
                 best = merit;
                 end.residual = residual;
-                keep(&mut self.best, v, r);
+                self.best.keep(v, r);
             }
             if merit > 0.5 * last {
                 stale += 1;
@@ -118,14 +120,14 @@ impl Newton {
                     break;
                 }
                 if rounds == 0 {
-                    restore(&self.best, v, r);
+                    self.best.restore(v, r);
                 } else {
-                    restore(&self.settled, v, r);
+                    self.settled.restore(v, r);
                 }
                 // Full steps may come too early, so each round settles for longer, from where the last one ended.
                 let limit = SETTLING << rounds.min(3);
                 self.settle(problem, nodes, contacts, tolerance, limit, v, r, &mut end);
-                keep(&mut self.settled, v, r);
+                self.settled.keep(v, r);
                 rounds += 1;
                 stale = 0;
                 last = f64::INFINITY;
@@ -143,7 +145,7 @@ impl Newton {
                 end.iterations += 1;
             }
         }
-        restore(&self.best, v, r);
+        self.best.restore(v, r);
         end
     }
 
@@ -332,16 +334,4 @@ impl Newton {
             *v += *step;
         }
     }
-}
-
-fn keep(best: &mut [Vec<Vec3>; 2], v: &[Vec3], r: &[Vec3]) {
-    best[0].clear();
-    best[0].extend_from_slice(v);
-    best[1].clear();
-    best[1].extend_from_slice(r);
-}
-
-fn restore(best: &[Vec<Vec3>; 2], v: &mut [Vec3], r: &mut [Vec3]) {
-    v.copy_from_slice(&best[0]);
-    r.copy_from_slice(&best[1]);
 }

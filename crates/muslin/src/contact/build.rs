@@ -1,5 +1,6 @@
 //! From candidates to contacts: thickness, gap, motion of obstacles, frame and coefficient of each.
 
+use super::redundant::Redundancy;
 use super::{Detector, Kind, NO_VERTEX, Party, Touch};
 use crate::world::World;
 use muslin_friction::{Contact, NO_NODE, State};
@@ -78,6 +79,7 @@ pub struct ContactSet {
     features: Vec<Features>,
     parties: Vec<[Party; 2]>,
     positions: Vec<Vec3>,
+    redundancy: Redundancy,
 }
 
 impl ContactSet {
@@ -106,6 +108,7 @@ impl ContactSet {
         let closest = detector.found().iter().any(|c| c.closest);
         let (x0, x1) = (detector.start(), detector.end());
         let nodes = world.state.x.len();
+        let first = self.contacts.len();
         for c in detector.found() {
             if closest && !c.closest {
                 continue;
@@ -170,6 +173,27 @@ impl ContactSet {
             self.parties.push(c.parties);
             self.positions.push(position);
         }
+        self.drop_redundant(first, nodes);
+    }
+
+    /// Of the contacts from `first` on, leaves out those that say what another says. Earlier ones are not asked: what
+    /// was found since crosses although they were obeyed.
+    fn drop_redundant(&mut self, first: usize, vertices: usize) {
+        let contacts = &self.contacts[first..];
+        let impulses = &mut self.impulses[first..];
+        self.redundancy
+            .judge(vertices, contacts, &self.parties[first..], impulses);
+        let keep = &self.redundancy.keep;
+        let mut to = first;
+        for (i, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
+            self.contacts[to] = self.contacts[first + i];
+            self.impulses[to] = self.impulses[first + i];
+            self.features[to] = self.features[first + i];
+            self.parties[to] = self.parties[first + i];
+            self.positions[to] = self.positions[first + i];
+            to += 1;
+        }
+        self.truncate(to);
     }
 
     /// Where a contact is, m.

@@ -6,6 +6,7 @@ mod crossings;
 mod detector;
 mod neighbours;
 mod prune;
+mod redundant;
 mod touch;
 
 pub use build::{ContactParams, ContactSet, Features, NEAR, Remembered};

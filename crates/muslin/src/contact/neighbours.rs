@@ -15,6 +15,8 @@ pub(super) struct Neighbours {
 
 /// Sine of the angle that counts as flat.
 const FLAT: f64 = 0.03;
+/// Sine of the angle up to which edges count as parallel.
+const PARALLEL: f64 = 0.2;
 /// Sine of the angle from which on an edge counts as a ridge.
 const RIDGE: f64 = 0.2;
 
@@ -64,7 +66,7 @@ impl Surface<'_> {
 
     /// Faces at an edge, and how far the one that leans most leans towards a unit vector, as a sine.
     fn lean_at_edge(&self, a: u32, b: u32, towards: Vec3) -> (usize, f64) {
-        let along = (self.at(b) - self.at(a)).normalize_or_zero();
+        let along = self.along(a, b);
         let (mut count, mut most) = (0, f64::NEG_INFINITY);
         for f in self.neighbours.around(a) {
             let face = self.faces[*f as usize];
@@ -93,6 +95,11 @@ impl Surface<'_> {
         most
     }
 
+    /// Direction of an edge.
+    fn along(&self, a: u32, b: u32) -> Vec3 {
+        (self.at(b) - self.at(a)).normalize_or_zero()
+    }
+
     /// Whether an edge may touch something in a direction: no face comes nearer; and whether it is a ridge or a border.
     fn edge_may_touch(&self, a: u32, b: u32, towards: Vec3) -> (bool, bool) {
         let (faces, lean) = self.lean_at_edge(a, b, towards);
@@ -107,10 +114,13 @@ pub(super) fn touches_here(c: &Candidate, a: Surface, b: Surface, first: [u32; 2
         Kind::VertexSolid => true,
         Kind::EdgeEdge => {
             let v = c.vertices;
-            let (a, a_ridge) = a.edge_may_touch(v[0] - first[0], v[1] - first[0], -c.normal);
-            let (b, b_ridge) = b.edge_may_touch(v[2] - first[1], v[3] - first[1], c.normal);
-            // Where flat parts cross, the vertices around say all there is to say.
-            c.inner && a && b && (a_ridge || b_ridge)
+            let (e, f) = ([v[0], v[1]], [v[2], v[3]]);
+            let (e, f) = (e.map(|v| v - first[0]), f.map(|v| v - first[1]));
+            let (a_may, a_ridge) = a.edge_may_touch(e[0], e[1], -c.normal);
+            let (b_may, b_ridge) = b.edge_may_touch(f[0], f[1], c.normal);
+            let angle = a.along(e[0], e[1]).cross(b.along(f[0], f[1])).length();
+            // Where flat parts cross or edges lie side by side, the vertices around say all there is to say.
+            c.inner && a_may && b_may && (a_ridge || b_ridge) && angle > PARALLEL
         }
         Kind::VertexFace => {
             let mut taking_part = (1..4)

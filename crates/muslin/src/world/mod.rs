@@ -14,7 +14,7 @@ pub use friction::FrictionTable;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
 
-use crate::contact::{Features, Party, Remembered, Touch};
+use crate::contact::{Features, Kind, Party, Remembered, Touch};
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::Fabric;
@@ -156,11 +156,32 @@ impl World {
         }
     }
 
-    /// Impulse with which two features met in the last step, N s; zero if they did not.
+    /// Impulse with which two features met in the last step, N s; zero if they did not. A vertex that has moved on to
+    /// another face of the same object takes its impulse along.
     pub fn remembered(&self, features: &Features) -> Vec3 {
-        self.impulses
-            .binary_search_by_key(features, |r| r.features)
-            .map_or(Vec3::ZERO, |i| self.impulses[i].impulse)
+        let place = |f: &Features| self.impulses.partition_point(|r| r.features < *f);
+        let at = place(features);
+        if let Some(found) = self.impulses.get(at)
+            && found.features == *features
+        {
+            return found.impulse;
+        }
+        if features.kind != Kind::VertexFace {
+            return Vec3::ZERO;
+        }
+        let vertex = features.vertices[0];
+        let first = place(&Features {
+            vertices: [vertex, 0, 0, 0],
+            ..*features
+        });
+        let same_vertex = |r: &&Remembered| {
+            r.features.kind == Kind::VertexFace && r.features.vertices[0] == vertex
+        };
+        let of_vertex = self.impulses[first..].iter().take_while(same_vertex);
+        of_vertex
+            .filter(|r| r.features.party == features.party)
+            .max_by(|a, b| a.impulse.length().total_cmp(&b.impulse.length()))
+            .map_or(Vec3::ZERO, |r| r.impulse)
     }
 
     /// Lets go of pins whose time is over. Bending next to a clamp depends on it, so forces are made anew.
