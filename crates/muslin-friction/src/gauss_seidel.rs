@@ -9,6 +9,7 @@ use crate::one::solve_in_cone;
 use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, impulses, measure};
+use crate::rows::Rows;
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
 
@@ -29,7 +30,10 @@ struct Relaxed {
 /// Working memory.
 #[derive(Default)]
 pub(crate) struct GaussSeidel {
-    pub(crate) colouring: Colouring,
+    colouring: Colouring,
+    rows: Rows,
+    /// Whether order and rows are those of the problem at hand.
+    ready: bool,
     anderson: Anderson,
     pub(crate) force: Vec<Vec3>,
     relaxed_contacts: Vec<Relaxed>,
@@ -44,6 +48,11 @@ pub(crate) struct Sweeps {
 }
 
 impl GaussSeidel {
+    /// Another problem comes next.
+    pub(crate) fn forget(&mut self) {
+        self.ready = false;
+    }
+
     /// Accelerated sweeps until both errors are below `tolerance`, `max_sweeps` are done or `stalled` says so; it sees
     /// the sweep count and the errors at every check.
     #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
@@ -101,7 +110,13 @@ impl GaussSeidel {
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) {
+        if !self.ready {
+            self.colouring.build(problem);
+            self.rows.copy(problem, &self.colouring);
+            self.ready = true;
+        }
         impulses(problem, r, &mut self.force);
+        let rows = &self.rows;
         let largest = (0..self.colouring.len())
             .map(|k| self.colouring.ranges(k))
             .fold([0, 0], |m, [a, b]| [m[0].max(a.len()), m[1].max(b.len())]);
@@ -116,13 +131,15 @@ impl GaussSeidel {
             let (from, impulse, force) = (&*v, &*r, &self.force[..]);
             let contact = |done: &mut [Relaxed], list: &[u32]| {
                 for (done, &c) in done.iter_mut().zip(list) {
-                    *done = relax(problem, nodes, contacts, from, impulse, force, c as usize);
+                    *done = relax(
+                        problem, rows, nodes, contacts, from, impulse, force, c as usize,
+                    );
                 }
             };
             let node = |moved: &mut [Vec3], free: &[u32]| {
                 for (moved, &n) in moved.iter_mut().zip(free) {
                     let n = n as usize;
-                    *moved = -(nodes[n].inverse * others(problem, from, n));
+                    *moved = -(nodes[n].inverse * (problem.b[n] + rows.others(from, n)));
                 }
             };
             if list.len() + free.len() < PARALLEL_FROM {
@@ -160,23 +177,11 @@ impl GaussSeidel {
     }
 }
 
-/// `b_n + Σ_{j≠n} A_nj v_j`.
-#[inline]
-fn others(problem: &FrictionProblem, v: &[Vec3], n: usize) -> Vec3 {
-    let mut sum = problem.b[n];
-    let slots = problem.pattern.row(n);
-    let values = &problem.matrix.values[slots.clone()];
-    for (value, &m) in values.iter().zip(&problem.pattern.columns()[slots]) {
-        if m as usize != n {
-            sum += *value * v[m as usize];
-        }
-    }
-    sum
-}
-
 /// Solves one contact with everything around it held.
+#[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
 fn relax(
     problem: &FrictionProblem,
+    rows: &Rows,
     nodes: &[Node],
     contacts: &[Prepared],
     v: &[Vec3],
@@ -191,7 +196,8 @@ fn relax(
     let mut q = Vec3::ZERO;
     for (k, (n, w)) in contact.arms().enumerate() {
         let node = &nodes[n];
-        let y = node.response * (force[n] - w * own) - node.inverse * others(problem, v, n);
+        let others = problem.b[n] + rows.others(v, n);
+        let y = node.response * (force[n] - w * own) - node.inverse * others;
         relaxed.v[k] = y;
         q += w * y;
     }

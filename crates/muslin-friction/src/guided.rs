@@ -46,8 +46,7 @@ pub(crate) struct GuidedEnd {
 }
 
 impl Guided {
-    /// Iterates until the errors are below `tolerance` or nothing improves; the best point is returned. `sweeper` must
-    /// have its colouring.
+    /// Iterates until the errors are below `tolerance` or nothing improves; the best point is returned.
     #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,

@@ -23,6 +23,7 @@ mod prepared;
 mod problem;
 mod report;
 mod residual;
+mod rows;
 mod solver;
 mod validate;
 

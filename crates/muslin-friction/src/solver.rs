@@ -81,7 +81,7 @@ impl Solver {
     ) -> Result<SolveReport, FrictionError> {
         validate(problem, params.tolerance, v, r)?;
         prepare(problem, &[], &mut self.nodes, &mut self.contacts);
-        self.gauss_seidel.colouring.build(problem);
+        self.gauss_seidel.forget();
         if params.method == Method::Auto {
             self.believe_masses(problem);
         }
