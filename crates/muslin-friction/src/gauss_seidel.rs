@@ -139,7 +139,7 @@ impl GaussSeidel {
             let node = |moved: &mut [Vec3], free: &[u32]| {
                 for (moved, &n) in moved.iter_mut().zip(free) {
                     let n = n as usize;
-                    *moved = -(nodes[n].inverse * (problem.b[n] + rows.others(from, n)));
+                    *moved = -(nodes[n].inverse * rows.others(problem.b, from, n));
                 }
             };
             if list.len() + free.len() < PARALLEL_FROM {
@@ -196,7 +196,7 @@ fn relax(
     let mut q = Vec3::ZERO;
     for (k, (n, w)) in contact.arms().enumerate() {
         let node = &nodes[n];
-        let others = problem.b[n] + rows.others(v, n);
+        let others = rows.others(problem.b, v, n);
         let y = node.response * (force[n] - w * own) - node.inverse * others;
         relaxed.v[k] = y;
         q += w * y;

@@ -45,11 +45,11 @@ impl Rows {
         self.ranges[n] = [start, self.blocks.len() as u32];
     }
 
-    /// `Σ_{j≠n} A_nj v_j`.
+    /// `b_n + Σ_{j≠n} A_nj v_j`.
     #[inline]
-    pub(crate) fn others(&self, v: &[Vec3], n: usize) -> Vec3 {
+    pub(crate) fn others(&self, b: &[Vec3], v: &[Vec3], n: usize) -> Vec3 {
         let [start, end] = self.ranges[n];
-        let mut sum = Vec3::ZERO;
+        let mut sum = b[n];
         for (block, m) in &self.blocks[start as usize..end as usize] {
             sum += *block * v[*m as usize];
         }
