@@ -17,7 +17,9 @@ pub use muslin_geometry as geometry;
 pub use muslin_linalg as linalg;
 
 pub mod contact;
+pub mod failsafe;
 pub mod force;
+pub mod limit;
 pub mod material;
 pub mod motion;
 pub mod obstacle;

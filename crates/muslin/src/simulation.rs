@@ -3,7 +3,7 @@
 use crate::contact::{Crossing, CrossingJudge, Party};
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
-use crate::step::{Implicit, SolvedProblem, StepError, StepReport, Stepper};
+use crate::step::{Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
 use crate::world::{World, sequence_files};
 use std::path::Path;
 
@@ -101,6 +101,7 @@ impl Simulation {
         let steps_per_frame = steps_per_frame(&scene);
         let stepper: Box<dyn Stepper> = match scene.solver.method {
             Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
+            Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
         };
         Ok(Self {
             name: source.name.clone(),

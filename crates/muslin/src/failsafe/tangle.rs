@@ -1,0 +1,130 @@
+//! What crosses already at the start of a step: it is left out of contact until it has parted.
+//!
+//! This is so after a start that crosses, if the scene asks for it, and after cloth was trapped between obstacles that
+//! closed on it. Features that do not cross cannot begin to, except next to others that do; so what crosses now is all
+//! there is to leave out, and nothing need be remembered.
+
+use super::surfaces::{Layer, Surfaces};
+use crate::contact::Kind;
+use crate::obstacle::Nature;
+use crate::world::World;
+use muslin_geometry::InputError;
+use muslin_geometry::bvh::FacePairs;
+use muslin_geometry::intersect::{faces_intersect, triangles_intersect};
+use muslin_linalg::Vec3;
+use rayon::prelude::*;
+
+/// Pairs of faces that cross, and vertices inside solids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tangle {
+    /// Faces of cloth, then of obstacles, by their vertices among all; each pair ascending, pairs ascending.
+    pairs: Vec<[[u32; 3]; 2]>,
+    /// Vertices of these faces, and for each the faces of the tangle that it has, ascending.
+    around: Vec<(u32, [u32; 3])>,
+    /// Vertices inside solids: vertex and obstacle, ascending.
+    inside: Vec<(u32, usize)>,
+}
+
+impl Tangle {
+    /// Whether nothing crosses.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.inside.is_empty()
+    }
+
+    /// Crossing pairs of faces and vertices inside solids.
+    pub fn count(&self) -> usize {
+        self.pairs.len() + self.inside.len()
+    }
+
+    /// Pairs of faces that cross, by their vertices.
+    pub fn pairs(&self) -> &[[[u32; 3]; 2]] {
+        &self.pairs
+    }
+
+    /// What crosses at positions `x` (as from [`super::gather`]) of a world at its time.
+    pub fn find(world: &World, surfaces: &mut Surfaces, x: &[Vec3]) -> Result<Self, InputError> {
+        let mut pairs = Vec::new();
+        let corners = |layer: &Layer, f: u32| layer.faces[f as usize].map(|v| v + layer.first);
+        let cloth = surfaces.cloth.own(x);
+        surfaces.cloth.bvh.refit(cloth, 0.0)?;
+        let mut near = FacePairs::default();
+        surfaces.cloth.bvh.self_face_pairs(&mut near);
+        pairs.par_extend(near.faces.par_iter().filter_map(|&[f, g]| {
+            let pair = [f, g].map(|f| corners(&surfaces.cloth, f));
+            let cross = faces_intersect(x, pair[0], pair[1]).unwrap_or(false);
+            cross.then_some(pair)
+        }));
+        if !surfaces.obstacles.faces.is_empty() {
+            surfaces.obstacles.bvh.refit(surfaces.obstacles.own(x), 0.0)?;
+            let theirs = &surfaces.obstacles.bvh;
+            surfaces.cloth.bvh.face_pairs_with(theirs, &mut near);
+            pairs.par_extend(near.faces.par_iter().filter_map(|&[f, g]| {
+                let pair = [corners(&surfaces.cloth, f), corners(&surfaces.obstacles, g)];
+                let [a, b] = pair.map(|f| f.map(|v| x[v as usize]));
+                triangles_intersect(a, b).unwrap_or(false).then_some(pair)
+            }));
+        }
+        for pair in &mut pairs {
+            pair.sort_unstable();
+        }
+        pairs.sort_unstable();
+        let mut around: Vec<(u32, [u32; 3])> = pairs
+            .iter()
+            .flatten()
+            .flat_map(|f| f.map(|v| (v, *f)))
+            .collect();
+        around.sort_unstable();
+        around.dedup();
+        Ok(Self {
+            pairs,
+            around,
+            inside: inside(world, x),
+        })
+    }
+
+    fn faces_of(&self, vertex: u32) -> impl Iterator<Item = [u32; 3]> {
+        let first = self.around.partition_point(|(v, _)| *v < vertex);
+        let own = self.around[first..].iter();
+        own.take_while(move |(v, _)| *v == vertex).map(|(_, f)| *f)
+    }
+
+    fn crosses(&self, f: [u32; 3], g: [u32; 3]) -> bool {
+        let pair = if f < g { [f, g] } else { [g, f] };
+        self.pairs.binary_search(&pair).is_ok()
+    }
+
+    /// Whether two features belong to faces that cross.
+    pub fn leaves_out(&self, kind: Kind, [a, b, c, d]: [u32; 4]) -> bool {
+        if self.pairs.is_empty() {
+            return false;
+        }
+        match kind {
+            Kind::VertexSolid => false,
+            Kind::VertexFace => self.faces_of(a).any(|f| self.crosses(f, [b, c, d])),
+            Kind::EdgeEdge => self.faces_of(a).filter(|f| f.contains(&b)).any(|f| {
+                let mut theirs = self.faces_of(c).filter(|g| g.contains(&d));
+                theirs.any(|g| self.crosses(f, g))
+            }),
+        }
+    }
+
+    /// Whether a vertex is inside a solid.
+    pub fn is_inside(&self, vertex: u32, obstacle: usize) -> bool {
+        self.inside.binary_search(&(vertex, obstacle)).is_ok()
+    }
+}
+
+fn inside(world: &World, x: &[Vec3]) -> Vec<(u32, usize)> {
+    let mut found = Vec::new();
+    for (k, obstacle) in world.obstacles.iter().enumerate() {
+        if obstacle.shape.nature() == Nature::Mesh {
+            continue;
+        }
+        found.par_extend((0..world.state.x.len()).into_par_iter().filter_map(|v| {
+            let point = obstacle.shape.closest(x[v], world.time, 0.0)?;
+            (point.signed_distance < 0.0).then_some((v as u32, k))
+        }));
+    }
+    found.sort_unstable();
+    found
+}
