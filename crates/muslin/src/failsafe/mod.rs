@@ -17,7 +17,7 @@ mod zones;
 
 pub use back_off::{BackOff, back_off};
 pub use surfaces::{Look, Surfaces, gather};
-pub use tangle::Tangle;
+pub use tangle::{Tangle, TangleWatch};
 pub use zones::Zones;
 
 use crate::contact::{Candidate, Kind, Party};
@@ -31,10 +31,10 @@ use row::Row;
 use std::collections::BTreeMap;
 
 /// Rounds of impulses, and sweeps over all meetings in each.
-const IMPULSE_ROUNDS: usize = 8;
+const IMPULSE_ROUNDS: usize = 10;
 const SWEEPS: usize = 4;
 /// Rounds of projection.
-const PROJECTIONS: usize = 20;
+const PROJECTIONS: usize = 6;
 
 /// What the fail-safe did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,13 +67,23 @@ pub enum Stage {
     BackOff,
 }
 
+impl Stage {
+    /// In a word, for reports; later stages come later in the alphabet.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "",
+            Self::Impulses => "1 impulses",
+            Self::Projection => "2 projection",
+            Self::Zones => "3 zones",
+            Self::BackOff => "4 back-off",
+        }
+    }
+}
+
 /// The fail-safe and its memory.
 #[derive(Default)]
 pub struct FailSafe {
     surfaces: Option<(u64, Surfaces)>,
-    tangle: Tangle,
-    /// Whether the tangle has to be looked for: at first, and while there is one.
-    suspect: Suspicion,
     start: Vec<Vec3>,
     end: Vec<Vec3>,
     v: Vec<Vec3>,
@@ -83,15 +93,6 @@ pub struct FailSafe {
     found: Vec<Candidate>,
     changed: Vec<bool>,
     rows: Rows,
-}
-
-/// Whether something may cross at the start of the next step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Suspicion {
-    #[default]
-    Unknown,
-    Crossing,
-    Free,
 }
 
 /// All meetings since the start of the step, each once.
@@ -139,7 +140,7 @@ impl FailSafe {
             return Ok(done);
         }
         self.prepare(world, end, dt)?;
-        done.left_out = self.tangle.count();
+        done.left_out = world.tangle.count();
         if self.meets(world, dt, None, &mut done)? {
             self.wanted.clear();
             self.wanted.extend_from_slice(&self.v);
@@ -161,12 +162,6 @@ impl FailSafe {
             done.touched = (0..n).filter(|i| self.end[*i] != end[*i]).count();
             end.copy_from_slice(&self.end[..n]);
         }
-        let crossing = done.trapped > 0 || !self.tangle.is_empty();
-        self.suspect = if crossing {
-            Suspicion::Crossing
-        } else {
-            Suspicion::Free
-        };
         Ok(done)
     }
 
@@ -192,6 +187,9 @@ impl FailSafe {
             }
         }
         report.failsafe |= done.stage > Stage::Clean;
+        if done.stage > Stage::Clean && done.stage.name() > &report.failsafe_stage[..] {
+            report.failsafe_stage = done.stage.name().into();
+        }
         report.failsafe_vertices = report.failsafe_vertices.max(done.touched);
         report.trapped += done.trapped;
         Ok(done)
@@ -222,12 +220,6 @@ impl FailSafe {
         if self.surfaces.as_ref().map(|s| s.0) != Some(world.topology_revision) {
             let surfaces = Surfaces::new(world, &self.start)?;
             self.surfaces = Some((world.topology_revision, surfaces));
-            self.suspect = Suspicion::Unknown;
-        }
-        if self.suspect == Suspicion::Free {
-            self.tangle = Tangle::default();
-        } else if let Some((_, surfaces)) = &mut self.surfaces {
-            self.tangle = Tangle::find(world, surfaces, &self.start)?;
         }
         self.v.clear();
         let ways = self.start.iter().zip(&self.end);
@@ -253,11 +245,11 @@ impl FailSafe {
             let look = Look {
                 between_cloth: world.contact.between == Between::All,
                 changed,
-                tangle: &self.tangle,
+                tangle: &world.tangle,
             };
             let ways = (&self.start[..], &self.end[..]);
             surfaces.meetings(ways.0, ways.1, &look, &mut self.found)?;
-            solids::entering(world, ways, dt, changed, &self.tangle, &mut self.found);
+            solids::entering(world, ways, dt, changed, &mut self.found);
         }
         Ok(!self.found.is_empty())
     }
@@ -364,17 +356,16 @@ impl FailSafe {
         let Some((_, surfaces)) = &mut self.surfaces else {
             return Ok(true);
         };
-        let tangle = &self.tangle;
         let searches = &mut done.searches;
         let result = back_off(&start, &mut end, n, |end, changed, found| {
             *searches += 1;
             let look = Look {
                 between_cloth: world.contact.between == Between::All,
                 changed,
-                tangle,
+                tangle: &world.tangle,
             };
             surfaces.meetings(&start, end, &look, found)?;
-            solids::entering(world, (&start, end), dt, changed, tangle, found);
+            solids::entering(world, (&start, end), dt, changed, found);
             Ok(())
         });
         (self.start, self.end) = (start, end);

@@ -1,7 +1,7 @@
 //! Vertices that a motion takes into a solid. Skins are inscribed: between a skin and the true surface only vertices
 //! can be kept out, and of a plane's half-space they alone are.
 
-use super::tangle::Tangle;
+use super::surfaces::has_skin;
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
 use crate::obstacle::{Nature, Obstacle};
 use crate::world::World;
@@ -17,18 +17,26 @@ pub fn entering(
     (x0, x1): (&[Vec3], &[Vec3]),
     dt: f64,
     changed: Option<&[bool]>,
-    tangle: &Tangle,
     out: &mut Vec<Candidate>,
 ) {
     let first = out.len();
+    let mut skin = Vec::new();
     for (k, obstacle) in world.obstacles.iter().enumerate() {
         if obstacle.shape.nature() == Nature::Mesh {
             continue;
         }
+        let mut reach = (Vec3::NEG_INFINITY, Vec3::INFINITY);
+        if has_skin(world, k) {
+            skin.clear();
+            obstacle.shape.positions(world.time + dt, &mut skin);
+            reach = surroundings(&skin);
+        }
         for (i, body) in world.bodies.iter().enumerate() {
             let vertices = body.vertices.clone().into_par_iter().with_min_len(256);
             out.par_extend(vertices.filter_map(|v| {
-                if changed.is_some_and(|c| !c[v]) || tangle.is_inside(v as u32, k) {
+                let outside = x1[v].cmplt(reach.0).any() || x1[v].cmpgt(reach.1).any();
+                let counts = changed.is_none_or(|c| c[v]);
+                if outside || !counts || world.tangle.is_inside(v as u32, k) {
                     return None;
                 }
                 let times = [world.time, world.time + dt];
@@ -40,6 +48,13 @@ pub fn entering(
         }
     }
     out[first..].sort_unstable_by_key(|c| (c.parties, c.vertices));
+}
+
+/// A box round a solid whose skin is inscribed: a tenth larger on every side than that of the skin.
+fn surroundings(skin: &[Vec3]) -> (Vec3, Vec3) {
+    let (min, max) = crate::world::bounds(skin);
+    let spare = Vec3::splat(0.1 * (max - min).max_element() + SEPARATION);
+    (min - spare, max + spare)
 }
 
 /// Where a vertex enters a solid on its way, if it ends inside.

@@ -4,8 +4,8 @@
 //! closed on it. Features that do not cross cannot begin to, except next to others that do; so what crosses now is all
 //! there is to leave out, and nothing need be remembered.
 
-use super::surfaces::{Layer, Surfaces};
-use crate::contact::Kind;
+use super::surfaces::{Layer, Surfaces, gather};
+use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
 use crate::obstacle::Nature;
 use crate::world::World;
 use muslin_geometry::InputError;
@@ -23,6 +23,36 @@ pub struct Tangle {
     around: Vec<(u32, [u32; 3])>,
     /// Vertices inside solids: vertex and obstacle, ascending.
     inside: Vec<(u32, usize)>,
+    /// Cloth vertices of faces that cross an obstacle, or inside of it, ascending.
+    entangled: Vec<(u32, usize)>,
+}
+
+/// Keeps the tangle of a world up to date; looks only while there may be one.
+#[derive(Default)]
+pub struct TangleWatch {
+    surfaces: Option<(u64, Surfaces)>,
+    known_free: bool,
+    x: Vec<Vec3>,
+}
+
+impl TangleWatch {
+    /// Brings [`World::tangle`] to the world's state and time. Once nothing crosses, nothing can begin to; `trapped` says
+    /// that something did all the same.
+    pub fn update(&mut self, world: &mut World, trapped: bool) -> Result<(), InputError> {
+        if self.known_free && !trapped {
+            return Ok(());
+        }
+        gather(world, &world.state.x, world.time, &mut self.x);
+        if self.surfaces.as_ref().map(|s| s.0) != Some(world.topology_revision) {
+            let surfaces = Surfaces::new(world, &self.x)?;
+            self.surfaces = Some((world.topology_revision, surfaces));
+        }
+        if let Some((_, surfaces)) = &mut self.surfaces {
+            world.tangle = Tangle::find(world, surfaces, &self.x)?;
+            self.known_free = world.tangle.is_empty();
+        }
+        Ok(())
+    }
 }
 
 impl Tangle {
@@ -43,6 +73,16 @@ impl Tangle {
 
     /// What crosses at positions `x` (as from [`super::gather`]) of a world at its time.
     pub fn find(world: &World, surfaces: &mut Surfaces, x: &[Vec3]) -> Result<Self, InputError> {
+        let mut tangle = Self::of_triangles(surfaces, x)?;
+        tangle.inside = inside(world, x);
+        tangle.entangled.extend_from_slice(&tangle.inside);
+        tangle.entangled.sort_unstable();
+        tangle.entangled.dedup();
+        Ok(tangle)
+    }
+
+    /// Triangles that cross at positions `x` of all vertices, m.
+    pub fn of_triangles(surfaces: &mut Surfaces, x: &[Vec3]) -> Result<Self, InputError> {
         let mut pairs = Vec::new();
         let corners = |layer: &Layer, f: u32| layer.faces[f as usize].map(|v| v + layer.first);
         let cloth = surfaces.cloth.own(x);
@@ -55,7 +95,8 @@ impl Tangle {
             cross.then_some(pair)
         }));
         if !surfaces.obstacles.faces.is_empty() {
-            surfaces.obstacles.bvh.refit(surfaces.obstacles.own(x), 0.0)?;
+            let theirs = surfaces.obstacles.own(x);
+            surfaces.obstacles.bvh.refit(theirs, 0.0)?;
             let theirs = &surfaces.obstacles.bvh;
             surfaces.cloth.bvh.face_pairs_with(theirs, &mut near);
             pairs.par_extend(near.faces.par_iter().filter_map(|&[f, g]| {
@@ -68,6 +109,16 @@ impl Tangle {
             pair.sort_unstable();
         }
         pairs.sort_unstable();
+        let mut entangled = Vec::new();
+        for [f, g] in &pairs {
+            for (face, other) in [(f, g), (g, f)] {
+                if let (Party::Cloth(_), Party::Obstacle(k)) =
+                    (surfaces.party(face[0]), surfaces.party(other[0]))
+                {
+                    entangled.extend(face.map(|v| (v, k)));
+                }
+            }
+        }
         let mut around: Vec<(u32, [u32; 3])> = pairs
             .iter()
             .flatten()
@@ -78,7 +129,8 @@ impl Tangle {
         Ok(Self {
             pairs,
             around,
-            inside: inside(world, x),
+            inside: Vec::new(),
+            entangled,
         })
     }
 
@@ -105,6 +157,18 @@ impl Tangle {
                 let mut theirs = self.faces_of(c).filter(|g| g.contains(&d));
                 theirs.any(|g| self.crosses(f, g))
             }),
+        }
+    }
+
+    /// Whether a candidate of a detector is left out: cloth with cloth by the faces that cross, cloth with an obstacle by
+    /// the vertices of faces that cross it.
+    pub fn leaves_out_candidate(&self, c: &Candidate) -> bool {
+        match c.parties {
+            [Party::Cloth(_), Party::Cloth(_)] => self.leaves_out(c.kind, c.vertices),
+            [Party::Obstacle(k), _] | [_, Party::Obstacle(k)] => c
+                .vertices
+                .iter()
+                .any(|v| *v != NO_VERTEX && self.entangled.binary_search(&(*v, k)).is_ok()),
         }
     }
 

@@ -266,16 +266,21 @@ keyframes = [{ time = 0 }, { time = 0.5, translate = [0, 0, -0.05] }, { time = 1
 ";
     let mut s = simulation(TWO_SHEETS, jaws);
     let mut trapped = 0;
-    let mut guard = FailSafe::default();
-    for _ in 0..50 {
+    let (mut guard, mut watch) = (FailSafe::default(), TangleWatch::default());
+    for _ in 0..25 {
         let world = &mut s.world;
         let mut end = world.state.x.clone();
-        trapped += guard.mend(world, &mut end, 0.02).unwrap().trapped;
+        let done = guard.mend(world, &mut end, 0.04).unwrap();
+        trapped += done.trapped;
         world.state.x = end;
-        world.time += 0.02;
+        world.time += 0.04;
+        watch.update(world, done.trapped > 0).unwrap();
         for c in s.crossings() {
             assert!(matches!(c.b, Party::Obstacle(_)), "{c:?}");
         }
     }
     assert!(trapped > 0);
+    // The jaws are open again.
+    assert_eq!(s.crossings(), []);
+    assert!(s.world.tangle.is_empty());
 }

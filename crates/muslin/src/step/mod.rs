@@ -43,6 +43,9 @@ pub struct StepReport {
     pub intersections: Option<usize>,
     /// Whether the fail-safe acted.
     pub failsafe: bool,
+    /// The last stage that the fail-safe needed; empty if it did not act.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failsafe_stage: String,
     /// Vertices that the fail-safe put elsewhere than proposed.
     #[serde(default)]
     pub failsafe_vertices: usize,
