@@ -30,11 +30,24 @@ use project::{Bonds, project};
 use row::Row;
 use std::collections::BTreeMap;
 
-/// Rounds of impulses, and sweeps over all meetings in each.
+/// Rounds of impulses, and sweeps over all meetings in the first; later rounds take more.
 const IMPULSE_ROUNDS: usize = 10;
 const SWEEPS: usize = 4;
 /// Rounds of projection.
-const PROJECTIONS: usize = 6;
+const PROJECTIONS: usize = 8;
+/// Most halvings of a step.
+const MOST_PARTS: u32 = 3;
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// Its beginning, s.
+    pub time: f64,
+    /// Its length, s.
+    pub dt: f64,
+    /// How often it was halved.
+    parts: u32,
+}
 
 /// What the fail-safe did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,12 +129,11 @@ impl Rows {
             let friction = 0.5 * (cone.friction[0] + cone.friction[1]);
             let known = self.place.get(&key).copied();
             let row = Row::new(c, thickness, friction, dt, known.is_some());
-            match known {
-                Some(i) => self.rows[i] = row,
-                None => {
-                    self.place.insert(key, self.rows.len());
-                    self.rows.push(row);
-                }
+            if let Some(i) = known {
+                self.rows[i] = row;
+            } else {
+                self.place.insert(key, self.rows.len());
+                self.rows.push(row);
             }
         }
     }
@@ -139,30 +151,71 @@ impl FailSafe {
         if world.contact.between == Between::Nothing {
             return Ok(done);
         }
-        self.prepare(world, end, dt)?;
         done.left_out = world.tangle.count();
-        if self.meets(world, dt, None, &mut done)? {
-            self.wanted.clear();
-            self.wanted.extend_from_slice(&self.v);
-            self.proposed.clear();
-            self.proposed.extend_from_slice(end);
-            let stages = [
-                (Stage::Impulses, Self::impulses as StageFn),
-                (Stage::Projection, Self::projections),
-                (Stage::Zones, Self::zones),
-                (Stage::BackOff, Self::stop_short),
-            ];
-            for (stage, attempt) in stages {
-                done.stage = stage;
-                if attempt(self, world, dt, &mut done)? {
-                    break;
-                }
-            }
-            let n = world.state.x.len();
-            done.touched = (0..n).filter(|i| self.end[*i] != end[*i]).count();
-            end.copy_from_slice(&self.end[..n]);
-        }
+        let proposed = end.to_vec();
+        let span = Span {
+            time: world.time,
+            dt,
+            parts: 0,
+        };
+        self.mend_span(world, &world.state.x, end, span, &mut done)?;
+        done.touched = end.iter().zip(&proposed).filter(|(a, b)| a != b).count();
+        self.proposed = proposed;
         Ok(done)
+    }
+
+    /// Mends one stretch of time. Where no rigid motion fits what obstacles ask for, it is cut in half: the shorter the
+    /// way, the less can meet on it. Only the shortest stretches stop short.
+    fn mend_span(
+        &mut self,
+        world: &World,
+        start: &[Vec3],
+        end: &mut [Vec3],
+        span: Span,
+        done: &mut Mended,
+    ) -> Result<(), InputError> {
+        self.prepare(world, start, end, span)?;
+        if !self.meets(world, span, None, done)? {
+            return Ok(());
+        }
+        self.wanted.clear();
+        self.wanted.extend_from_slice(&self.v);
+        self.proposed.clear();
+        self.proposed.extend_from_slice(end);
+        let stages = [
+            (Stage::Impulses, Self::impulses as StageFn),
+            (Stage::Projection, Self::projections),
+            (Stage::Zones, Self::zones),
+        ];
+        let mut solved = false;
+        for (stage, attempt) in stages {
+            done.stage = done.stage.max(stage);
+            solved = attempt(self, world, span, done)?;
+            if solved {
+                break;
+            }
+        }
+        if !solved && span.parts < MOST_PARTS {
+            let half = Span {
+                dt: 0.5 * span.dt,
+                parts: span.parts + 1,
+                ..span
+            };
+            let ways = start.iter().zip(end.iter());
+            let mut middle: Vec<Vec3> = ways.map(|(a, b)| a.midpoint(*b)).collect();
+            self.mend_span(world, start, &mut middle, half, done)?;
+            let second = Span {
+                time: span.time + half.dt,
+                ..half
+            };
+            return self.mend_span(world, &middle, end, second, done);
+        }
+        if !solved {
+            done.stage = Stage::BackOff;
+            self.stop_short(world, span, done)?;
+        }
+        end.copy_from_slice(&self.end[..end.len()]);
+        Ok(())
     }
 
     /// Mends the end of a step: positions `x` (m) and velocities `v` (m/s) of the state, and says so in the report.
@@ -205,18 +258,29 @@ impl FailSafe {
         if world.contact.between == Between::Nothing {
             return Ok(false);
         }
+        let span = Span {
+            time: world.time,
+            dt,
+            parts: 0,
+        };
         let met = self
-            .prepare(world, end, dt)
-            .and_then(|()| self.meets(world, dt, None, &mut Mended::default()));
+            .prepare(world, &world.state.x, end, span)
+            .and_then(|()| self.meets(world, span, None, &mut Mended::default()));
         met.map_err(|e| StepError::Contact {
             reason: e.to_string(),
             time: world.time + dt,
         })
     }
 
-    fn prepare(&mut self, world: &World, end: &[Vec3], dt: f64) -> Result<(), InputError> {
-        gather(world, &world.state.x, world.time, &mut self.start);
-        gather(world, end, world.time + dt, &mut self.end);
+    fn prepare(
+        &mut self,
+        world: &World,
+        start: &[Vec3],
+        end: &[Vec3],
+        Span { time, dt, .. }: Span,
+    ) -> Result<(), InputError> {
+        gather(world, start, time, &mut self.start);
+        gather(world, end, time + dt, &mut self.end);
         if self.surfaces.as_ref().map(|s| s.0) != Some(world.topology_revision) {
             let surfaces = Surfaces::new(world, &self.start)?;
             self.surfaces = Some((world.topology_revision, surfaces));
@@ -236,7 +300,7 @@ impl FailSafe {
     fn meets(
         &mut self,
         world: &World,
-        dt: f64,
+        span: Span,
         changed: Option<&[bool]>,
         done: &mut Mended,
     ) -> Result<bool, InputError> {
@@ -249,13 +313,13 @@ impl FailSafe {
             };
             let ways = (&self.start[..], &self.end[..]);
             surfaces.meetings(ways.0, ways.1, &look, &mut self.found)?;
-            solids::entering(world, ways, dt, changed, &mut self.found);
+            solids::entering(world, ways, span, changed, &mut self.found);
         }
         Ok(!self.found.is_empty())
     }
 
     /// Marks the vertices of all meetings and takes over the velocities of marked vertices; then looks again there.
-    fn follow(&mut self, world: &World, dt: f64, done: &mut Mended) -> Result<bool, InputError> {
+    fn follow(&mut self, world: &World, span: Span, done: &mut Mended) -> Result<bool, InputError> {
         let n = world.state.x.len();
         for v in self.found.iter().flat_map(|c| c.vertices) {
             if let Some(mark) = self.changed.get_mut(v as usize) {
@@ -267,7 +331,7 @@ impl FailSafe {
             let end = if self.v[i] == self.wanted[i] {
                 self.proposed[i]
             } else {
-                self.start[i] + self.v[i] * dt
+                self.start[i] + self.v[i] * span.dt
             };
             if self.end[i] != end {
                 self.end[i] = end;
@@ -275,16 +339,16 @@ impl FailSafe {
             }
         }
         let changed = std::mem::take(&mut self.changed);
-        let met = self.meets(world, dt, Some(&changed), done);
+        let met = self.meets(world, span, Some(&changed), done);
         self.changed = changed;
         self.changed.fill(false);
         met
     }
 
-    fn impulses(&mut self, world: &World, dt: f64, done: &mut Mended) -> Result<bool, InputError> {
-        for _ in 0..IMPULSE_ROUNDS {
-            self.rows.add(world, &self.start, &self.found, dt);
-            for _ in 0..SWEEPS {
+    fn impulses(&mut self, world: &World, span: Span, done: &mut Mended) -> Result<bool, InputError> {
+        for round in 0..IMPULSE_ROUNDS {
+            self.rows.add(world, &self.start, &self.found, span.dt);
+            for _ in 0..SWEEPS * (round + 1) {
                 let mut pushed = false;
                 for row in &self.rows.rows {
                     pushed |= row.resolve(&self.inverse_mass, &mut self.v);
@@ -293,7 +357,7 @@ impl FailSafe {
                     break;
                 }
             }
-            if !self.follow(world, dt, done)? {
+            if !self.follow(world, span, done)? {
                 return Ok(true);
             }
         }
@@ -303,21 +367,21 @@ impl FailSafe {
     fn projections(
         &mut self,
         world: &World,
-        dt: f64,
+        span: Span,
         done: &mut Mended,
     ) -> Result<bool, InputError> {
         for _ in 0..PROJECTIONS {
-            self.rows.add(world, &self.start, &self.found, dt);
+            self.rows.add(world, &self.start, &self.found, span.dt);
             self.v.copy_from_slice(&self.wanted);
             project(&self.rows.rows, &self.inverse_mass, &mut self.v, Bonds::Push);
-            if !self.follow(world, dt, done)? {
+            if !self.follow(world, span, done)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn zones(&mut self, world: &World, dt: f64, done: &mut Mended) -> Result<bool, InputError> {
+    fn zones(&mut self, world: &World, span: Span, done: &mut Mended) -> Result<bool, InputError> {
         let mut zones = Zones::new(self.start.len());
         for _ in 0..zones::ROUNDS {
             let mut joined = false;
@@ -338,23 +402,28 @@ impl FailSafe {
                 &self.start,
                 &self.wanted,
                 &self.inverse_mass,
-                dt,
+                span.dt,
                 &mut self.v,
                 &mut self.changed,
             );
-            if !self.follow(world, dt, done)? {
+            if !self.follow(world, span, done)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn stop_short(&mut self, world: &World, dt: f64, done: &mut Mended) -> Result<bool, InputError> {
+    fn stop_short(
+        &mut self,
+        world: &World,
+        span: Span,
+        done: &mut Mended,
+    ) -> Result<(), InputError> {
         let n = world.state.x.len();
         let mut end = std::mem::take(&mut self.end);
         let start = std::mem::take(&mut self.start);
         let Some((_, surfaces)) = &mut self.surfaces else {
-            return Ok(true);
+            return Ok(());
         };
         let searches = &mut done.searches;
         let result = back_off(&start, &mut end, n, |end, changed, found| {
@@ -365,16 +434,16 @@ impl FailSafe {
                 tangle: &world.tangle,
             };
             surfaces.meetings(&start, end, &look, found)?;
-            solids::entering(world, (&start, end), dt, changed, found);
+            solids::entering(world, (&start, end), span, changed, found);
             Ok(())
         });
         (self.start, self.end) = (start, end);
-        done.trapped = result?.trapped;
-        Ok(true)
+        done.trapped += result?.trapped;
+        Ok(())
     }
 }
 
-type StageFn = fn(&mut FailSafe, &World, f64, &mut Mended) -> Result<bool, InputError>;
+type StageFn = fn(&mut FailSafe, &World, Span, &mut Mended) -> Result<bool, InputError>;
 
 /// Inverse mass of every vertex per axis, 1/kg: zero on the axes on which it is held.
 pub fn held_inverse_mass(world: &World, out: &mut Vec<Vec3>) {

@@ -16,7 +16,7 @@ pub enum Bonds {
 /// Rounds in which conditions that pull are let go.
 const LETTING_GO: usize = 3;
 /// Iterations of a solve: the outer rounds look again, so that a rough answer does.
-const MOST_ITERATIONS: usize = 50;
+const MOST_ITERATIONS: usize = 80;
 /// Relative residual at which the solve stops.
 const ENOUGH: f64 = 1e-13;
 /// Relative softness of every row, so that rows which contradict each other find a compromise.

@@ -1,6 +1,7 @@
 //! Vertices that a motion takes into a solid. Skins are inscribed: between a skin and the true surface only vertices
 //! can be kept out, and of a plane's half-space they alone are.
 
+use super::Span;
 use super::surfaces::has_skin;
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
 use crate::obstacle::{Nature, Obstacle};
@@ -11,11 +12,11 @@ use rayon::prelude::*;
 /// Vertices nearer to a solid than this at the end of a step are taken for inside, m.
 const SEPARATION: f64 = 1e-6;
 
-/// Adds the vertices that are inside a solid at `x1` (m), where the step of `dt` (s) that began at `x0` ends.
-pub fn entering(
+/// Adds the vertices that are inside a solid at `x1` (m), where the stretch of time that began at `x0` ends.
+pub(super) fn entering(
     world: &World,
     (x0, x1): (&[Vec3], &[Vec3]),
-    dt: f64,
+    Span { time, dt, .. }: Span,
     changed: Option<&[bool]>,
     out: &mut Vec<Candidate>,
 ) {
@@ -28,7 +29,7 @@ pub fn entering(
         let mut reach = (Vec3::NEG_INFINITY, Vec3::INFINITY);
         if has_skin(world, k) {
             skin.clear();
-            obstacle.shape.positions(world.time + dt, &mut skin);
+            obstacle.shape.positions(time + dt, &mut skin);
             reach = surroundings(&skin);
         }
         for (i, body) in world.bodies.iter().enumerate() {
@@ -39,7 +40,7 @@ pub fn entering(
                 if outside || !counts || world.tangle.is_inside(v as u32, k) {
                     return None;
                 }
-                let times = [world.time, world.time + dt];
+                let times = [time, time + dt];
                 let mut found = entry(obstacle.shape.as_ref(), [x0[v], x1[v]], times)?;
                 found.parties = [Party::Cloth(i), Party::Obstacle(k)];
                 found.vertices[0] = v as u32;

@@ -28,7 +28,7 @@ pub struct Limited {
 /// Sweeps in which all edges are corrected at once, before they take turns: no edge comes first.
 const AT_ONCE: usize = 2;
 /// Sweeps after which the limiter gives up: pins may ask for more than the limit.
-const MOST_SWEEPS: usize = 60;
+const MOST_SWEEPS: usize = 300;
 /// Excess over the limit that is let pass, as a fraction of it.
 const SLACK: f64 = 0.015;
 
@@ -75,7 +75,8 @@ impl EdgeLimits {
             if done.sweeps < AT_ONCE {
                 self.sweep_at_once(x, v, inverse_mass, dt, limit);
             } else {
-                self.sweep(x, v, inverse_mass, dt, limit, |_, rest| rest);
+                let forth = done.sweeps % 2 == 0;
+                self.sweep(x, v, inverse_mass, dt, (limit, forth), |_, rest| rest);
             }
             done.sweeps += 1;
         }
@@ -96,7 +97,8 @@ impl EdgeLimits {
             if done.strain <= limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
                 return done;
             }
-            self.sweep(x, v, inverse_mass, dt, limit, |now, _| now);
+            let forth = done.sweeps % 2 == 0;
+            self.sweep(x, v, inverse_mass, dt, (limit, forth), |now, _| now);
             done.sweeps += 1;
         }
     }
@@ -111,17 +113,19 @@ impl EdgeLimits {
         self.edges.iter().map(deviation).fold(0.0, f64::max)
     }
 
-    /// One edge after the other.
+    /// One edge after the other, forth or back.
     fn sweep(
         &self,
         x: &[Vec3],
         v: &mut [Vec3],
         inverse_mass: &[Vec3],
         dt: f64,
-        limit: f64,
+        (limit, forth): (f64, bool),
         reference: fn(f64, f64) -> f64,
     ) {
-        for ([a, b], rest) in &self.edges {
+        let last = self.edges.len();
+        for i in 0..last {
+            let ([a, b], rest) = &self.edges[if forth { i } else { last - 1 - i }];
             let (now, next) = ends(x, v, *a, *b, dt);
             let wanted = reference(now.length(), *rest);
             if let Some(change) = correction(next, wanted, limit, dt) {

@@ -170,7 +170,7 @@ impl Dynamics {
         }
         let mut change = vec![Vec3::ZERO; v.len()];
         self.solver
-            .solve(pattern, matrix, &self.right, &mut change, 1e-7, 200);
+            .solve(pattern, matrix, &self.right, &mut change, 1e-5, 100);
         for (v, change) in v.iter_mut().zip(change) {
             *v += change;
         }

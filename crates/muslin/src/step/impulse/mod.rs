@@ -120,13 +120,14 @@ impl Impulse {
         self.limits.follow(world);
         self.limited.clone_from(&self.proposed);
         let (x, v, inverse) = (&world.state.x, &mut self.limited, &self.inverse_mass);
-        if self.settings.strain_limit > 0.0 {
-            let limit = self.settings.strain_limit;
-            self.limits.limit_strain(x, v, inverse, dt, limit);
-        }
         if self.settings.rate_limit > 0.0 {
             let limit = self.settings.rate_limit;
             self.limits.limit_rate(x, v, inverse, dt, limit);
+        }
+        // Last, so that it holds.
+        if self.settings.strain_limit > 0.0 {
+            let limit = self.settings.strain_limit;
+            self.limits.limit_strain(x, v, inverse, dt, limit);
         }
     }
 
