@@ -123,7 +123,8 @@ fn push_out(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Vec3
     }
 }
 
-/// Adds to every vertex the way that shortens the lines along which cloth crosses cloth.
+/// Adds to every vertex the way that parts cloth from cloth: back through the face where an edge comes from a smaller
+/// piece beyond it, and otherwise the way that shortens the lines along which they cross.
 fn draw_apart(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Vec3]) {
     let x = &world.state.x;
     let nodes = x.len() as u32;
@@ -135,17 +136,16 @@ fn draw_apart(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Ve
         for (own, other) in [(f, g), (g, f)] {
             for k in 0..3 {
                 let edge = [own[k], own[(k + 1) % 3]];
-                if other.iter().any(|v| edge.contains(v)) || edge[0] > edge[1] {
-                    // The face on the other side of the edge names it the other way round.
-                    let shared = other.iter().any(|v| edge.contains(v));
-                    if shared || has_twin(world, surfaces, edge) {
-                        continue;
-                    }
+                let shared = other.iter().any(|v| edge.contains(v));
+                // The face on the other side of the edge names it the other way round.
+                let named_twice = edge[0] > edge[1] && wings(world, surfaces, edge).len() > 1;
+                if !shared && !named_twice {
+                    piercings.extend(piercing(world, surfaces, edge, *other));
                 }
-                piercings.extend(piercing(world, surfaces, edge, *other));
             }
         }
     }
+    go_back(world, &mut piercings);
     let mut counts = vec![0.0f64; way.len()];
     let mut sums = vec![Vec3::ZERO; way.len()];
     for p in &piercings {
@@ -173,9 +173,48 @@ fn draw_apart(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Ve
     }
 }
 
-/// Whether an edge has a face on its other side.
-fn has_twin(world: &World, surfaces: &Surfaces, edge: [u32; 2]) -> bool {
-    wings(world, surfaces, edge).len() > 1
+/// Where pierced edges cut a smaller piece of a mesh off a larger one, that piece goes back through the face.
+fn go_back(world: &World, piercings: &mut [Piercing]) {
+    let mut cut: Vec<[u32; 2]> = piercings.iter().map(|p| p.edge).collect();
+    for e in &mut cut {
+        e.sort_unstable();
+    }
+    cut.sort_unstable();
+    let mut parent: Vec<u32> = (0..world.state.x.len() as u32).collect();
+    let root = |parent: &mut Vec<u32>, mut v: u32| {
+        while parent[v as usize] != v {
+            parent[v as usize] = parent[parent[v as usize] as usize];
+            v = parent[v as usize];
+        }
+        v
+    };
+    for body in &world.bodies {
+        let first = body.vertices.start as u32;
+        for edge in &body.topology.edges {
+            let mut ends = edge.vertices.map(|v| v + first);
+            ends.sort_unstable();
+            if cut.binary_search(&ends).is_err() {
+                let [a, b] = ends.map(|v| root(&mut parent, v));
+                parent[a.max(b) as usize] = a.min(b);
+            }
+        }
+    }
+    let mut size = vec![0usize; parent.len()];
+    for v in 0..parent.len() as u32 {
+        size[root(&mut parent, v) as usize] += 1;
+    }
+    let x = &world.state.x;
+    for p in piercings {
+        let [a, b] = p.edge.map(|v| size[root(&mut parent, v) as usize]);
+        let [q, r, s] = p.face.map(|v| x[v as usize]);
+        let normal = (r - q).cross(s - q).normalize_or_zero();
+        let towards_b = (x[p.edge[1] as usize] - x[p.edge[0] as usize]).dot(normal);
+        match a.cmp(&b) {
+            std::cmp::Ordering::Less => p.way = normal * towards_b.signum(),
+            std::cmp::Ordering::Greater => p.way = -normal * towards_b.signum(),
+            std::cmp::Ordering::Equal => {}
+        }
+    }
 }
 
 /// Third corners of the faces at an edge of cloth.

@@ -12,7 +12,13 @@ const NO_DASHPOT: f64 = 1e12;
 /// So short a step that nothing but dashpots counts, s.
 const ONLY_DASHPOT: f64 = 1e-9;
 /// Part of the largest stable step that is taken.
-const SAFETY: f64 = 0.9;
+const SAFETY: f64 = 0.7;
+/// Growth of the largest speed in a collision step that is taken for an instability, and the speed that counts as none,
+/// m/s.
+const WILD: f64 = 30.0;
+const CALM: f64 = 1.0;
+/// How often the dynamics are tried again in half as long steps.
+const RETRIES: usize = 4;
 /// Most steps of the dynamics in a collision step: stiffer cloth is for the implicit method.
 const MOST_STEPS: f64 = 20_000.0;
 
@@ -66,9 +72,33 @@ impl Dynamics {
         }
     }
 
+    /// Like [`Self::advance_once`], but again in shorter steps if the motion runs wild: cloth that is stretched within the
+    /// step may become stiffer than it was at its beginning.
+    pub fn advance(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        stable: f64,
+        x: &mut Vec<Vec3>,
+        v: &mut Vec<Vec3>,
+    ) -> Result<usize, StepError> {
+        let fastest = |v: &[Vec3]| v.iter().map(|v| v.length_squared()).fold(0.0, f64::max);
+        let before = fastest(&world.state.v).sqrt();
+        let (mut taken, mut step) = (0, stable);
+        for _ in 0..=RETRIES {
+            taken += self.advance_once(world, dt, step, x, v)?;
+            let finite = v.iter().chain(x.iter()).all(|p| p.is_finite());
+            if finite && fastest(v).sqrt() <= WILD * (before + CALM) {
+                break;
+            }
+            step = 0.5 * step.min(dt);
+        }
+        Ok(taken)
+    }
+
     /// Positions (m) and velocities (m/s) after `dt` (s) without contact, from the state of the world at its time, in
     /// steps of at most `stable` (s). Says how many steps it took.
-    pub fn advance(
+    fn advance_once(
         &mut self,
         world: &mut World,
         dt: f64,
@@ -121,6 +151,30 @@ impl Dynamics {
     fn kick(&self, world: &World, v: &mut [Vec3], h: f64) {
         for (i, v) in v.iter_mut().enumerate() {
             *v += (self.external[i] - self.gradient[i]) * (h / world.mass[i]);
+        }
+    }
+
+    /// Forces that kept held vertices on their paths over the last `dt` (s), as means: what is missing from their balance
+    /// of momentum. `before` are the velocities at its beginning, m/s.
+    pub fn reactions(&mut self, world: &mut World, before: &[Vec3], dt: f64) {
+        let context = StepContext {
+            time: world.time + dt,
+            dt: NO_DASHPOT,
+        };
+        world
+            .forces
+            .begin_step(&world.state.x, &world.state.v, &context);
+        self.force(world, &world.state.x, world.time + dt);
+        world.reactions.clear();
+        world.reactions.resize(before.len(), Vec3::ZERO);
+        for pin in &world.pins {
+            for v in pin.vertices.iter().map(|v| *v as usize) {
+                let gained = (world.state.v[v] - before[v]) * (world.mass[v] / dt);
+                let missing = gained + self.gradient[v] - self.external[v];
+                for k in (0..3).filter(|k| pin.axes[*k]) {
+                    world.reactions[v][k] = missing[k];
+                }
+            }
         }
     }
 

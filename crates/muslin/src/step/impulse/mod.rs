@@ -205,6 +205,7 @@ impl Stepper for Impulse {
         };
         world.touches.clear();
         world.impulses.clear();
+        let before = world.state.v.clone();
         let shortest = self.settings.smallest_step.max(stable);
         let halvings = (dt / shortest).log2().ceil().clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
         let ticks = 1usize << halvings;
@@ -239,6 +240,9 @@ impl Stepper for Impulse {
             }
         }
         world.time = begin;
+        if world.wants_reactions {
+            self.dynamics.reactions(world, &before, dt);
+        }
         report.converged = report.trapped == 0;
         report.seconds = phases.finish();
         Ok(report)
