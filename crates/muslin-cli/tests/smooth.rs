@@ -49,7 +49,10 @@ fn muslin(folder: &PathBuf, arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_run_is_refined_without_crossings_and_goes_on_where_it_was() {
     let place = folder("refine");
-    assert_eq!(muslin(&place, &["run", "scene.toml", "--out", "run"]).0, Some(0));
+    assert_eq!(
+        muslin(&place, &["run", "scene.toml", "--out", "run"]).0,
+        Some(0)
+    );
     let (code, text) = muslin(&place, &["subdivide", "run", "--levels", "2"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("0 crossing pairs"), "{text}");
@@ -64,12 +67,25 @@ fn a_run_is_refined_without_crossings_and_goes_on_where_it_was() {
     std::fs::remove_file(place.join("run-smooth/frames/000003.npz")).unwrap();
     let (_, text) = muslin(&place, &["subdivide", "run", "--threads", "1"]);
     assert!(text.contains("6 of them were there already"), "{text}");
-    assert_eq!(std::fs::read(place.join("run-smooth/frames/000003.npz")).unwrap(), made);
+    assert_eq!(
+        std::fs::read(place.join("run-smooth/frames/000003.npz")).unwrap(),
+        made
+    );
     let (code, text) = muslin(&place, &["subdivide", "run", "--levels", "1"]);
     assert_eq!(code, Some(2), "{text}");
-    assert_eq!(muslin(&place, &["subdivide", "run", "--levels", "0"]).0, Some(2));
+    assert_eq!(
+        muslin(&place, &["subdivide", "run", "--levels", "0"]).0,
+        Some(2)
+    );
     assert_eq!(muslin(&place, &["subdivide", "nowhere"]).0, Some(2));
-    let picture = ["render", "run-smooth", "--out", "picture.png", "--size", "80x60"];
+    let picture = [
+        "render",
+        "run-smooth",
+        "--out",
+        "picture.png",
+        "--size",
+        "80x60",
+    ];
     assert_eq!(muslin(&place, &picture).0, Some(0));
     let _ = std::fs::remove_dir_all(&place);
 }
@@ -81,7 +97,10 @@ fn a_start_that_crosses_is_refused_untangled_or_let_be() {
         let start = format!("start=\"{policy}\"");
         let down = "cloth.low.translate=[0,0,0.045]";
         let words = ["run", "scene.toml", "--out", policy, "--frames", "2"];
-        muslin(&place, &[&words[..], &["--set", down, "--set", &start]].concat())
+        muslin(
+            &place,
+            &[&words[..], &["--set", down, "--set", &start]].concat(),
+        )
     };
     let (code, text) = run("refuse");
     assert_eq!(code, Some(2), "{text}");
@@ -99,9 +118,15 @@ fn a_start_that_crosses_is_refused_untangled_or_let_be() {
 #[test]
 fn an_impulse_run_resumes_with_the_same_bits() {
     let place = folder("resume");
-    assert_eq!(muslin(&place, &["run", "scene.toml", "--out", "whole"]).0, Some(0));
+    assert_eq!(
+        muslin(&place, &["run", "scene.toml", "--out", "whole"]).0,
+        Some(0)
+    );
     let words = ["run", "scene.toml", "--out", "parts"];
-    assert_eq!(muslin(&place, &[&words[..], &["--frames", "3"]].concat()).0, Some(0));
+    assert_eq!(
+        muslin(&place, &[&words[..], &["--frames", "3"]].concat()).0,
+        Some(0)
+    );
     let (code, text) = muslin(&place, &[&words[..], &["--resume"]].concat());
     assert_eq!(code, Some(0), "{text}");
     let last = |run: &str| std::fs::read(place.join(run).join("frames/000006.npz")).unwrap();

@@ -15,7 +15,10 @@ fn measure(method: &str, threads: usize, frames: usize) {
         "cloth.curtain.grid.cells=[149,149]".into(),
         "solver.implicit.tolerance=1e-4".into(),
     ];
-    let changes: Vec<Override> = changes.iter().map(|c| Override::parse(c).unwrap()).collect();
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).unwrap())
+        .collect();
     let source = SceneSource::find("curtain_and_ball").unwrap();
     let mut s = Simulation::new(&source, &changes, threads).unwrap();
     let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
@@ -43,15 +46,19 @@ fn measure(method: &str, threads: usize, frames: usize) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let frames: usize = arguments
-        .iter()
-        .find_map(|a| a.parse().ok())
-        .unwrap_or(40);
-    println!("| method | threads | s a frame | phases, s a frame | steps in which the fail-safe acted |");
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| a != "--bench")
+        .collect();
+    let frames: usize = arguments.iter().find_map(|a| a.parse().ok()).unwrap_or(40);
+    println!(
+        "| method | threads | s a frame | phases, s a frame | steps in which the fail-safe acted |"
+    );
     println!("|---|---|---|---|---|");
     for method in ["impulse", "implicit"] {
-        let other = arguments.iter().any(|a| a.parse::<usize>().is_err() && a != method);
+        let other = arguments
+            .iter()
+            .any(|a| a.parse::<usize>().is_err() && a != method);
         if other {
             continue;
         }

@@ -5,7 +5,12 @@ use muslin::simulation::Simulation;
 
 fn start(text: &str, policy: &str) -> Simulation {
     let text = format!("start = \"{policy}\"\n{text}");
-    Simulation::new(&SceneSource::from_text("test", &text), &[] as &[Override], 2).unwrap()
+    Simulation::new(
+        &SceneSource::from_text("test", &text),
+        &[] as &[Override],
+        2,
+    )
+    .unwrap()
 }
 
 const THROUGH_SPHERE: &str = r#"
@@ -64,7 +69,15 @@ fn folded() -> String {
     for i in 0..rows {
         for k in 0..2 {
             let a = 3 * i + k + 1;
-            obj.push_str(&format!("f {} {} {}\nf {} {} {}\n", a, a + 3, a + 4, a, a + 4, a + 1));
+            obj.push_str(&format!(
+                "f {} {} {}\nf {} {} {}\n",
+                a,
+                a + 3,
+                a + 4,
+                a,
+                a + 4,
+                a + 1
+            ));
         }
     }
     obj
@@ -104,14 +117,19 @@ fn a_fold_through_itself_is_refused_and_untangled() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("fold.obj"), folded()).unwrap();
     let scene = |policy: &str| {
-        let text = format!("start = \"{policy}\"\n[cloth.strip]\nmesh = \"fold.obj\"\nfabric = \"wool-woven\"\n");
+        let text = format!(
+            "start = \"{policy}\"\n[cloth.strip]\nmesh = \"fold.obj\"\nfabric = \"wool-woven\"\n"
+        );
         let file = folder.join(format!("{policy}.toml"));
         std::fs::write(&file, text).unwrap();
         let source = SceneSource::find(&file.to_string_lossy()).unwrap();
         Simulation::new(&source, &[] as &[Override], 1).unwrap()
     };
     let mut refused = scene("refuse");
-    assert!(!refused.crossings().is_empty(), "the strip has to cross itself");
+    assert!(
+        !refused.crossings().is_empty(),
+        "the strip has to cross itself"
+    );
     assert_eq!(refused.prepare_start().unwrap_err().key, "cloth.strip");
     let mut s = scene("untangle");
     s.prepare_start().unwrap();
@@ -143,21 +161,25 @@ fn an_obstacle_that_crosses_itself_is_no_matter() {
 fn pairs_that_cross_are_left_out_until_they_part() {
     // The lower sheet falls away from the upper one, which is held.
     let text = format!(
-        "{TWO_SHEETS}[pin.hold]\ncloth = \"a\"\nbox = {{ min = [-1, -1, -1], max = [0, 1, 1] }}\n"
-    );
+        "{TWO_SHEETS}[pin.hold]\ncloth = \"a\"\nbox = {{ min = [-1, -1, -1], max = [0, 1, 1] }}\n\
+         [fabric.silk]\ndensity = 0.1\nstretch = {{ springs = {{ modulus = 40 }} }}\n"
+    )
+    .replace("wool-woven", "silk");
     for method in ["implicit", "impulse"] {
         let change = Override::parse(&format!("solver.method={method}")).unwrap();
         let text = format!("start = \"ignore-pairs\"\n{text}");
-        let mut s =
-            Simulation::new(&SceneSource::from_text("test", &text), &[change], 2).unwrap();
+        let mut s = Simulation::new(&SceneSource::from_text("test", &text), &[change], 2).unwrap();
         let note = s.prepare_start().unwrap().unwrap();
         assert!(note.contains("left out"), "{note}");
         let before = s.crossings()[0].pairs;
         let mut parted = false;
-        for _ in 0..150 {
+        for _ in 0..80 {
             s.advance().unwrap();
             parted |= s.crossings().is_empty();
-            assert!(!parted || s.crossings().is_empty(), "{method}: parted and crossing again");
+            assert!(
+                !parted || s.crossings().is_empty(),
+                "{method}: parted and crossing again"
+            );
         }
         assert!(parted || s.crossings()[0].pairs < before, "{method}");
     }

@@ -38,7 +38,11 @@ fn judged(simulation: &mut Simulation, steps: usize) -> usize {
 #[test]
 fn every_step_of_coarse_scenes_is_free_of_crossings() {
     let cases: [(&str, &[&str], usize); 5] = [
-        ("curtain_and_ball", &["cloth.curtain.grid.cells=[20,20]"], 30),
+        (
+            "curtain_and_ball",
+            &["cloth.curtain.grid.cells=[20,20]"],
+            30,
+        ),
         ("tablecloth_legs", &["cloth.cloth.grid.cells=[20,20]"], 30),
         ("twist", &["cloth.sleeve.tube.cells=[16,16]"], 60),
         ("fast_impact", &["cloth.sheet.grid.cells=[16,16]"], 20),
@@ -88,8 +92,13 @@ fn the_impulse_method_slips_within_a_degree_of_the_angle_of_friction() {
             s.advance().unwrap();
         }
         let way = s.world.state.x[12].distance(start);
-        let free = 0.5 * 9.81 * s.world.time.powi(2) * (1f64.to_radians() / threshold.to_radians().cos());
-        assert_eq!(way > 0.5 * free, slips, "{degrees} degrees: {way} m of {free} m");
+        let free =
+            0.5 * 9.81 * s.world.time.powi(2) * (1f64.to_radians() / threshold.to_radians().cos());
+        assert_eq!(
+            way > 0.5 * free,
+            slips,
+            "{degrees} degrees: {way} m of {free} m"
+        );
     }
 }
 
@@ -171,9 +180,16 @@ nearest = [[-0.2, 0.2, 0], [0.2, 0.2, 0]]
         Vec3::new(k(7), k(11), k(13) - 1.0)
     };
     let mut v: Vec<Vec3> = (0..x.len())
-        .map(|i| if inverse[i] == Vec3::ZERO { Vec3::ZERO } else { tremble(i) })
+        .map(|i| {
+            if inverse[i] == Vec3::ZERO {
+                Vec3::ZERO
+            } else {
+                tremble(i)
+            }
+        })
         .collect();
-    let momentum = |v: &[Vec3], mass: &[f64]| v.iter().zip(mass).map(|(v, m)| *v * *m).sum::<Vec3>();
+    let momentum =
+        |v: &[Vec3], mass: &[f64]| v.iter().zip(mass).map(|(v, m)| *v * *m).sum::<Vec3>();
     let free: Vec<Vec3> = s.world.mass.iter().map(|m| Vec3::splat(1.0 / m)).collect();
     let mut unheld = v.clone();
     let done = limits.limit_strain(&x, &mut unheld, &free, dt, 0.1);

@@ -93,7 +93,11 @@ mod tests {
         let fine = refine(&mesh.positions, &mesh.faces).unwrap();
         assert_eq!(fine.faces.len(), 4 * mesh.faces.len());
         assert!(fine.smooth.iter().all(|p| p.z == 0.0));
-        let corner = |x: &[Vec3]| x.iter().filter(|p| p.x.abs() == 0.5 && p.y.abs() == 0.5).count();
+        let corner = |x: &[Vec3]| {
+            x.iter()
+                .filter(|p| p.x.abs() == 0.5 && p.y.abs() == 0.5)
+                .count()
+        };
         assert_eq!(corner(&fine.smooth), 4);
     }
 
@@ -119,7 +123,9 @@ mod tests {
                 let [a, b, c] = faces[f as usize].map(|v| x[v as usize]);
                 (b - a).cross(c - a).normalize()
             };
-            let turn = |e: &muslin_geometry::mesh::Edge| normal(e.faces[0]).angle_between(normal(e.faces[1]));
+            let turn = |e: &muslin_geometry::mesh::Edge| {
+                normal(e.faces[0]).angle_between(normal(e.faces[1]))
+            };
             t.edges.iter().map(turn).fold(0.0, f64::max)
         };
         let before = largest_turn(&x, &faces);

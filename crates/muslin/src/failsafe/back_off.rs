@@ -28,11 +28,7 @@ pub fn back_off(
     x0: &[Vec3],
     x1: &mut [Vec3],
     movable: usize,
-    mut meetings: impl FnMut(
-        &[Vec3],
-        Option<&[bool]>,
-        &mut Vec<Candidate>,
-    ) -> Result<(), InputError>,
+    mut meetings: impl FnMut(&[Vec3], Option<&[bool]>, &mut Vec<Candidate>) -> Result<(), InputError>,
 ) -> Result<BackOff, InputError> {
     let way: Vec<Vec3> = (0..movable).map(|i| x1[i] - x0[i]).collect();
     let mut fraction = vec![1.0; movable];

@@ -141,12 +141,7 @@ impl Rows {
 
 impl FailSafe {
     /// Changes `end`, the proposed positions of the state `dt` (s) after the world's time, so that nothing crosses (m).
-    pub fn mend(
-        &mut self,
-        world: &World,
-        end: &mut [Vec3],
-        dt: f64,
-    ) -> Result<Mended, InputError> {
+    pub fn mend(&mut self, world: &World, end: &mut [Vec3], dt: f64) -> Result<Mended, InputError> {
         let mut done = Mended::default();
         if world.contact.between == Between::Nothing {
             return Ok(done);
@@ -345,7 +340,12 @@ impl FailSafe {
         met
     }
 
-    fn impulses(&mut self, world: &World, span: Span, done: &mut Mended) -> Result<bool, InputError> {
+    fn impulses(
+        &mut self,
+        world: &World,
+        span: Span,
+        done: &mut Mended,
+    ) -> Result<bool, InputError> {
         for round in 0..IMPULSE_ROUNDS {
             self.rows.add(world, &self.start, &self.found, span.dt);
             for _ in 0..SWEEPS * (round + 1) {
@@ -373,7 +373,12 @@ impl FailSafe {
         for _ in 0..PROJECTIONS {
             self.rows.add(world, &self.start, &self.found, span.dt);
             self.v.copy_from_slice(&self.wanted);
-            project(&self.rows.rows, &self.inverse_mass, &mut self.v, Bonds::Push);
+            project(
+                &self.rows.rows,
+                &self.inverse_mass,
+                &mut self.v,
+                Bonds::Push,
+            );
             if !self.follow(world, span, done)? {
                 return Ok(true);
             }

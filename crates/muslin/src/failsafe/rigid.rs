@@ -53,9 +53,8 @@ impl RigidMotion {
             for m in ones {
                 let w = if m.mass == f64::INFINITY { 1.0 } else { m.mass };
                 let arm = m.x - center;
-                inertia += (Mat3::from_diagonal(Vec3::splat(arm.length_squared()))
-                    - outer(arm, arm))
-                    * w;
+                inertia +=
+                    (Mat3::from_diagonal(Vec3::splat(arm.length_squared())) - outer(arm, arm)) * w;
                 momentum += arm.cross(m.v - velocity) * w;
             }
             (inertia, momentum)

@@ -30,7 +30,11 @@ impl Row {
     /// or to a quarter of their thickness (m); `again`, no nearer.
     pub fn new(c: &Candidate, thickness: f64, friction: f64, dt: f64, again: bool) -> Self {
         let gap = c.gap.dot(c.normal);
-        let kept = if again { gap } else { (0.5 * gap).min(0.25 * thickness) };
+        let kept = if again {
+            gap
+        } else {
+            (0.5 * gap).min(0.25 * thickness)
+        };
         Self {
             vertices: c.vertices,
             weights: c.weights,

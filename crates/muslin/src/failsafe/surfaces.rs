@@ -186,7 +186,8 @@ impl Surfaces {
             let parties = [self.party(vertices[0]), self.party(vertices[second])];
             meeting(kind, parties, vertices, x0, x1)
         };
-        let corners = |layer: &Layer, face: u32| layer.faces[face as usize].map(|v| v + layer.first);
+        let corners =
+            |layer: &Layer, face: u32| layer.faces[face as usize].map(|v| v + layer.first);
         let pairs = &self.pairs;
         let vertex_face = pairs.vertex_face.par_iter().with_min_len(CHUNK);
         out.par_extend(vertex_face.filter_map(|&[v, f]| {

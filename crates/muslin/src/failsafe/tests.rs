@@ -81,13 +81,22 @@ fn conserves(members: &[Member], motion: &RigidMotion, name: &str) {
     let dt = 0.01;
     let carried = |m: &Member| (motion.carry(m.x, dt) - m.x) / dt;
     let size: f64 = members.iter().map(|m| m.v.length() * m.mass).sum();
-    assert!(linear(&wanted).distance(linear(&field)) <= 1e-12 * size, "{name}");
-    assert!(linear(&wanted).distance(linear(&carried)) <= 1e-12 * size, "{name}");
+    assert!(
+        linear(&wanted).distance(linear(&field)) <= 1e-12 * size,
+        "{name}"
+    );
+    assert!(
+        linear(&wanted).distance(linear(&carried)) <= 1e-12 * size,
+        "{name}"
+    );
     let arms: f64 = members
         .iter()
         .map(|m| (m.x - motion.center).length() * m.v.length() * m.mass)
         .sum();
-    assert!(angular(&wanted).distance(angular(&field)) <= 1e-12 * arms, "{name}");
+    assert!(
+        angular(&wanted).distance(angular(&field)) <= 1e-12 * arms,
+        "{name}"
+    );
 }
 
 #[derive(Deserialize)]
@@ -142,7 +151,11 @@ fn impulses_and_projection_conserve_momentum_and_only_push() {
         let inverse: Vec<Vec3> = case.mass.iter().map(|m| Vec3::splat(1.0 / m)).collect();
         let before: Vec<Vec3> = case.v.iter().map(|v| Vec3::from_array(*v)).collect();
         let momentum = |v: &[Vec3]| v.iter().zip(&case.mass).map(|(v, m)| *v * *m).sum::<Vec3>();
-        let size: f64 = before.iter().zip(&case.mass).map(|(v, m)| v.length() * m).sum();
+        let size: f64 = before
+            .iter()
+            .zip(&case.mass)
+            .map(|(v, m)| v.length() * m)
+            .sum();
         let mut pushed = before.clone();
         for _ in 0..4 {
             for row in &rows {
@@ -211,7 +224,11 @@ fn sheets_thrown_through_each_other_stay_apart_and_keep_their_momentum() {
     let done = mended(&mut s, 0.01, |i, x| {
         // Crumpled a little, so that no two features meet at the same time.
         let bump = Vec3::new(0.0, 0.0, 1e-3 * ((i * 7919) % 13) as f64);
-        if i < high { x - Vec3::Z * 0.05 + bump } else { x + Vec3::X * 0.03 }
+        if i < high {
+            x - Vec3::Z * 0.05 + bump
+        } else {
+            x + Vec3::X * 0.03
+        }
     });
     assert!(done.stage > Stage::Clean && done.touched > high.min(low) / 2);
     assert!(done.trapped == 0);
@@ -222,14 +239,21 @@ fn sheets_thrown_through_each_other_stay_apart_and_keep_their_momentum() {
         let wanted: Vec3 = (0..w.mass.len())
             .map(|i| {
                 let bump = Vec3::new(0.0, 0.0, 1e-3 * ((i * 7919) % 13) as f64);
-                let way = if i < high { Vec3::Z * -0.05 + bump } else { Vec3::X * 0.03 };
+                let way = if i < high {
+                    Vec3::Z * -0.05 + bump
+                } else {
+                    Vec3::X * 0.03
+                };
                 way * w.mass[i]
             })
             .sum();
         let got: Vec3 = (0..w.mass.len())
             .map(|i| (w.state.x[i] - before[i]) * w.mass[i])
             .sum();
-        assert!(wanted.distance(got) <= 1e-10 * wanted.length(), "{wanted} {got}");
+        assert!(
+            wanted.distance(got) <= 1e-10 * wanted.length(),
+            "{wanted} {got}"
+        );
     }
 }
 

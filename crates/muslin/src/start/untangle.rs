@@ -38,6 +38,9 @@ const MOST_ROUNDS: usize = 600;
 const PATIENCE: usize = 200;
 /// Part of the mean edge by which cloth is drawn from cloth in a round.
 const STRIDE: f64 = 0.2;
+/// Edges to go when the sizes of the pieces on both sides of a cut are compared, and the ratio that is clear enough.
+const REACH: usize = 8;
+const CLEARLY_LESS: f64 = 0.8;
 /// Band of edge lengths.
 const BAND: f64 = 0.08;
 
@@ -173,48 +176,59 @@ fn draw_apart(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Ve
     }
 }
 
-/// Where pierced edges cut a smaller piece of a mesh off a larger one, that piece goes back through the face.
+/// Where pierced edges cut a smaller piece of a mesh off a larger one, the smaller goes back through the face.
 fn go_back(world: &World, piercings: &mut [Piercing]) {
     let mut cut: Vec<[u32; 2]> = piercings.iter().map(|p| p.edge).collect();
     for e in &mut cut {
         e.sort_unstable();
     }
     cut.sort_unstable();
-    let mut parent: Vec<u32> = (0..world.state.x.len() as u32).collect();
-    let root = |parent: &mut Vec<u32>, mut v: u32| {
-        while parent[v as usize] != v {
-            parent[v as usize] = parent[parent[v as usize] as usize];
-            v = parent[v as usize];
-        }
-        v
-    };
-    for body in &world.bodies {
-        let first = body.vertices.start as u32;
-        for edge in &body.topology.edges {
-            let mut ends = edge.vertices.map(|v| v + first);
-            ends.sort_unstable();
-            if cut.binary_search(&ends).is_err() {
-                let [a, b] = ends.map(|v| root(&mut parent, v));
-                parent[a.max(b) as usize] = a.min(b);
-            }
-        }
-    }
-    let mut size = vec![0usize; parent.len()];
-    for v in 0..parent.len() as u32 {
-        size[root(&mut parent, v) as usize] += 1;
-    }
     let x = &world.state.x;
     for p in piercings {
-        let [a, b] = p.edge.map(|v| size[root(&mut parent, v) as usize]);
+        let [a, b] = p.edge.map(|v| within_reach(world, v, &cut));
         let [q, r, s] = p.face.map(|v| x[v as usize]);
         let normal = (r - q).cross(s - q).normalize_or_zero();
         let towards_b = (x[p.edge[1] as usize] - x[p.edge[0] as usize]).dot(normal);
-        match a.cmp(&b) {
-            std::cmp::Ordering::Less => p.way = normal * towards_b.signum(),
-            std::cmp::Ordering::Greater => p.way = -normal * towards_b.signum(),
-            std::cmp::Ordering::Equal => {}
+        if a < CLEARLY_LESS * b {
+            p.way = normal * towards_b.signum();
+        } else if b < CLEARLY_LESS * a {
+            p.way = -normal * towards_b.signum();
         }
     }
+}
+
+/// Vertices that can be reached from one in a few edges without passing a cut: the way round its end is longer.
+fn within_reach(world: &World, from: u32, cut: &[[u32; 2]]) -> f64 {
+    let Some(body) = world
+        .bodies
+        .iter()
+        .find(|b| b.vertices.contains(&(from as usize)))
+    else {
+        return 0.0;
+    };
+    let first = body.vertices.start as u32;
+    let mut seen = vec![from];
+    let mut rim = vec![from];
+    for _ in 0..REACH {
+        let mut next = Vec::new();
+        for v in rim {
+            for f in body.topology.faces_of((v - first) as usize) {
+                for w in body.topology.faces[*f as usize].map(|w| w + first) {
+                    let edge = [v.min(w), v.max(w)];
+                    if w != v && cut.binary_search(&edge).is_err() {
+                        next.push(w);
+                    }
+                }
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next.retain(|v| seen.binary_search(v).is_err());
+        seen.extend_from_slice(&next);
+        seen.sort_unstable();
+        rim = next;
+    }
+    seen.len() as f64
 }
 
 /// Third corners of the faces at an edge of cloth.
@@ -234,7 +248,12 @@ fn wings(world: &World, surfaces: &Surfaces, edge: [u32; 2]) -> Vec<u32> {
         .collect()
 }
 
-fn piercing(world: &World, surfaces: &Surfaces, edge: [u32; 2], face: [u32; 3]) -> Option<Piercing> {
+fn piercing(
+    world: &World,
+    surfaces: &Surfaces,
+    edge: [u32; 2],
+    face: [u32; 3],
+) -> Option<Piercing> {
     let x = &world.state.x;
     let ends = edge.map(|v| x[v as usize]);
     let corners = face.map(|v| x[v as usize]);

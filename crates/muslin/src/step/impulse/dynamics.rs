@@ -178,22 +178,31 @@ impl Dynamics {
         }
     }
 
-    /// Damps velocities `v` (m/s) at positions `x` (m) over `dt` (s): solves `(M + dt D) v' = M v`. Drag towards moving
-    /// air is in the forces already; what resists the cloth's own motion is in `D`. Inverse masses are per axis, 1/kg,
-    /// zero where a vertex is held: there velocities stay.
-    pub fn damp(&mut self, world: &mut World, x: &[Vec3], v: &mut [Vec3], dt: f64, inverse_mass: &[Vec3]) {
-        if world.wind.is_none() && world.bodies.iter().all(|b| b.fabric.damping == 0.0) {
+    /// Damps velocities `v` (m/s) at positions `x` (m) over `dt` (s): solves `(M + dt D) v' = M v`; after contact
+    /// `(M + dt D + dt² K) v' = M v`, which also calms the vibrations that a sudden stop excites in stiff cloth. Drag
+    /// towards moving air is in the forces already; what resists the cloth's own motion is in `D`. Inverse masses are
+    /// per axis, 1/kg, zero where a vertex is held: there velocities stay.
+    pub fn damp(
+        &mut self,
+        world: &mut World,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        (dt, after_contact): (f64, bool),
+        inverse_mass: &[Vec3],
+    ) {
+        let dashpots = world.wind.is_some() || world.bodies.iter().any(|b| b.fabric.damping > 0.0);
+        if !dashpots && !after_contact {
             return;
         }
         let context = StepContext {
             time: world.time + dt,
-            dt: ONLY_DASHPOT,
+            dt: if after_contact { dt } else { ONLY_DASHPOT },
         };
         world.forces.begin_step(x, v, &context);
         let matrix = fresh(&mut self.matrix, world);
         self.gradient.clear();
         self.gradient.resize(x.len(), Vec3::ZERO);
-        let scale = dt * ONLY_DASHPOT;
+        let scale = dt * context.dt;
         world
             .forces
             .linearise(x, &mut self.gradient, &mut matrix.values, scale);

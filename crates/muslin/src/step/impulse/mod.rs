@@ -169,15 +169,18 @@ impl Impulse {
     /// Velocities at the end: what touches something keeps its mean velocity, the rest what the dynamics and the limits
     /// gave it; then damping. Takes over the new state.
     fn finish(&mut self, world: &mut World, dt: f64) {
+        let mut touched = false;
         for i in 0..self.v.len() {
             if self.mean[i] == self.limited[i] {
                 self.v[i] += self.limited[i] - self.proposed[i];
             } else {
                 self.v[i] = self.mean[i];
+                touched = true;
             }
         }
+        let (x, inverse) = (&self.x, &self.inverse_mass);
         self.dynamics
-            .damp(world, &self.x, &mut self.v, dt, &self.inverse_mass);
+            .damp(world, x, &mut self.v, (dt, touched), inverse);
         std::mem::swap(&mut world.state.x, &mut self.x);
         std::mem::swap(&mut world.state.v, &mut self.v);
     }
@@ -207,7 +210,10 @@ impl Stepper for Impulse {
         world.impulses.clear();
         let before = world.state.v.clone();
         let shortest = self.settings.smallest_step.max(stable);
-        let halvings = (dt / shortest).log2().ceil().clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
+        let halvings = (dt / shortest)
+            .log2()
+            .ceil()
+            .clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
         let ticks = 1usize << halvings;
         let (mut done, mut length, mut clean) = (0, ticks, 0);
         while done < ticks {

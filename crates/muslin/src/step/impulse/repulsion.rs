@@ -75,7 +75,13 @@ impl Repulsions {
     }
 
     /// Leaves what happened with the world, to be recorded; says how many pairs there are, how many stick and slide.
-    pub fn leave(&self, world: &mut World, found: &[Candidate], x: &[Vec3], v: &[Vec3]) -> [usize; 3] {
+    pub fn leave(
+        &self,
+        world: &mut World,
+        found: &[Candidate],
+        x: &[Vec3],
+        v: &[Vec3],
+    ) -> [usize; 3] {
         let mut counts = [0; 3];
         let near = found
             .iter()
