@@ -1,7 +1,9 @@
 //! Scenes that cross at the start: refused, untangled, or run with the crossing pairs left out.
+#![allow(clippy::unwrap_used)]
 
 use muslin::scene::{Override, SceneSource};
 use muslin::simulation::Simulation;
+use std::fmt::Write;
 
 fn start(text: &str, policy: &str) -> Simulation {
     let text = format!("start = \"{policy}\"\n{text}");
@@ -63,21 +65,19 @@ fn folded() -> String {
         let angle = -0.15 + (std::f64::consts::PI + 0.3) * f64::from(i) / f64::from(rows);
         let (x, z) = (0.1 * (2.0 * angle).sin(), 0.1 * angle.sin());
         for y in [0.0, 0.03, 0.06] {
-            obj.push_str(&format!("v {x} {y} {z}\n"));
+            writeln!(obj, "v {x} {y} {z}").unwrap();
         }
     }
     for i in 0..rows {
         for k in 0..2 {
             let a = 3 * i + k + 1;
-            obj.push_str(&format!(
-                "f {} {} {}\nf {} {} {}\n",
-                a,
-                a + 3,
-                a + 4,
-                a,
-                a + 4,
-                a + 1
-            ));
+            let (b, c, d) = (a + 3, a + 4, a + 1);
+            writeln!(
+                obj,
+                "f {a} {b} {c}
+f {a} {c} {d}"
+            )
+            .unwrap();
         }
     }
     obj

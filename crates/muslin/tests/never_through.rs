@@ -1,4 +1,5 @@
 //! Nothing crosses at the end of any step, whatever the method; and what the impulse method promises beyond that.
+#![allow(clippy::unwrap_used)]
 
 use muslin::linalg::Vec3;
 use muslin::scene::{Override, SceneSource};
