@@ -53,30 +53,37 @@ fn weight(n: usize) -> f64 {
     (0.625 - c * c) / n
 }
 
+/// Whether a border turns by more than 60 degrees at its second point.
+fn turns(a: Vec3, b: Vec3, c: Vec3) -> bool {
+    let (before, after) = ((b - a).normalize_or_zero(), (c - b).normalize_or_zero());
+    before.dot(after) < 0.5
+}
+
 fn old_vertices(positions: &[Vec3], topology: &Topology) -> Vec<Vec3> {
     let n = positions.len();
     let (mut sums, mut counts) = (vec![Vec3::ZERO; n], vec![0usize; n]);
-    let (mut border, mut borders) = (vec![Vec3::ZERO; n], vec![0usize; n]);
+    let (mut border, mut borders) = (vec![[Vec3::ZERO; 2]; n], vec![0usize; n]);
     for edge in &topology.edges {
         let [a, b] = edge.vertices.map(|v| v as usize);
         for (v, w) in [(a, b), (b, a)] {
             sums[v] += positions[w];
             counts[v] += 1;
             if edge.faces[1] == NONE {
-                border[v] += positions[w];
+                border[v][borders[v].min(1)] = positions[w];
                 borders[v] += 1;
             }
         }
     }
     (0..n)
         .map(|v| match (borders[v], topology.faces_of(v).len()) {
-            // A corner, or a vertex without faces: it stays.
-            (_, 0 | 1) => positions[v],
-            (2, _) => positions[v] * 0.75 + border[v] * 0.125,
-            (0, _) => {
+            (2, 1..) if !turns(border[v][0], positions[v], border[v][1]) => {
+                positions[v] * 0.75 + (border[v][0] + border[v][1]) * 0.125
+            }
+            (0, 1..) => {
                 let w = weight(counts[v]);
                 positions[v] * (1.0 - counts[v] as f64 * w) + sums[v] * w
             }
+            // A corner of the border, or a vertex without faces: it stays.
             _ => positions[v],
         })
         .collect()

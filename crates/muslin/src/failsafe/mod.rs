@@ -7,6 +7,7 @@
 //! leave nothing to find; then cloth stays safe from cloth, and the meetings that cannot be helped are counted.
 
 mod back_off;
+mod outcome;
 pub mod project;
 pub mod rigid;
 pub mod row;
@@ -16,19 +17,19 @@ mod tangle;
 mod zones;
 
 pub use back_off::{BackOff, back_off};
+pub use outcome::{Mended, Stage};
 pub use surfaces::{Look, Surfaces, gather};
 pub use tangle::{Tangle, TangleWatch};
 pub use zones::Zones;
 
-use crate::contact::{Candidate, Kind, Party};
+use crate::contact::Candidate;
 use crate::scene::Between;
 use crate::step::{StepError, StepReport};
 use crate::world::World;
 use muslin_geometry::InputError;
 use muslin_linalg::Vec3;
 use project::{Bonds, project};
-use row::Row;
-use std::collections::BTreeMap;
+use row::Rows;
 
 /// Rounds of impulses, and sweeps over all meetings in the first; later rounds take more.
 const IMPULSE_ROUNDS: usize = 10;
@@ -49,50 +50,6 @@ pub(crate) struct Span {
     parts: u32,
 }
 
-/// What the fail-safe did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
-    /// Vertices whose end it changed.
-    pub touched: usize,
-    /// Searches for meetings.
-    pub searches: usize,
-    /// The last stage that was needed.
-    pub stage: Stage,
-    /// Meetings with obstacles that nothing could prevent.
-    pub trapped: usize,
-    /// Pairs that crossed at the start of the step and were left out.
-    pub left_out: usize,
-}
-
-/// How far the fail-safe had to go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// Nothing met.
-    #[default]
-    Clean,
-    /// Impulses were enough.
-    Impulses,
-    /// Inelastic projection.
-    Projection,
-    /// Rigid impact zones.
-    Zones,
-    /// Some vertices stopped short of where they were to go.
-    BackOff,
-}
-
-impl Stage {
-    /// In a word, for reports; later stages come later in the alphabet.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clean => "",
-            Self::Impulses => "1 impulses",
-            Self::Projection => "2 projection",
-            Self::Zones => "3 zones",
-            Self::BackOff => "4 back-off",
-        }
-    }
-}
-
 /// The fail-safe and its memory.
 #[derive(Default)]
 pub struct FailSafe {
@@ -106,37 +63,6 @@ pub struct FailSafe {
     found: Vec<Candidate>,
     changed: Vec<bool>,
     rows: Rows,
-}
-
-/// All meetings since the start of the step, each once.
-#[derive(Default)]
-struct Rows {
-    rows: Vec<Row>,
-    place: BTreeMap<(Kind, [u32; 4], Party), usize>,
-}
-
-impl Rows {
-    fn clear(&mut self) {
-        self.rows.clear();
-        self.place.clear();
-    }
-
-    fn add(&mut self, world: &World, x: &[Vec3], found: &[Candidate], dt: f64) {
-        for c in found {
-            let key = (c.kind, c.vertices, c.parties[1]);
-            let thickness = world.distance_kept(c.parties);
-            let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x);
-            let friction = 0.5 * (cone.friction[0] + cone.friction[1]);
-            let known = self.place.get(&key).copied();
-            let row = Row::new(c, thickness, friction, dt, known.is_some());
-            if let Some(i) = known {
-                self.rows[i] = row;
-            } else {
-                self.place.insert(key, self.rows.len());
-                self.rows.push(row);
-            }
-        }
-    }
 }
 
 impl FailSafe {

@@ -1,7 +1,9 @@
 //! One condition on velocities: two features may approach each other only so fast.
 
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
+use crate::world::World;
 use muslin_linalg::Vec3;
+use std::collections::BTreeMap;
 
 /// `normal · (Σ wᵢ vᵢ - surface) ≥ least`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,5 +97,37 @@ impl Row {
             }
         }
         true
+    }
+}
+
+/// All meetings since the start of the step, each once.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub rows: Vec<Row>,
+    place: BTreeMap<(Kind, [u32; 4], Party), usize>,
+}
+
+impl Rows {
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.place.clear();
+    }
+
+    /// Adds what was found; a pair that is there already gets its new condition and may not come nearer.
+    pub fn add(&mut self, world: &World, x: &[Vec3], found: &[Candidate], dt: f64) {
+        for c in found {
+            let key = (c.kind, c.vertices, c.parties[1]);
+            let thickness = world.distance_kept(c.parties);
+            let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x);
+            let friction = 0.5 * (cone.friction[0] + cone.friction[1]);
+            let known = self.place.get(&key).copied();
+            let row = Row::new(c, thickness, friction, dt, known.is_some());
+            if let Some(i) = known {
+                self.rows[i] = row;
+            } else {
+                self.place.insert(key, self.rows.len());
+                self.rows.push(row);
+            }
+        }
     }
 }

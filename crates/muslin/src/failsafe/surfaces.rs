@@ -184,6 +184,9 @@ impl Surfaces {
             }
             let second = if kind == Kind::EdgeEdge { 2 } else { 1 };
             let parties = [self.party(vertices[0]), self.party(vertices[second])];
+            if look.tangle.encloses(parties, vertices) {
+                return None;
+            }
             meeting(kind, parties, vertices, x0, x1)
         };
         let corners =

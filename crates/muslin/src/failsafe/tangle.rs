@@ -6,7 +6,6 @@
 
 use super::surfaces::{Layer, Surfaces, gather};
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
-use crate::obstacle::Nature;
 use crate::world::World;
 use muslin_geometry::InputError;
 use muslin_geometry::bvh::FacePairs;
@@ -21,7 +20,7 @@ pub struct Tangle {
     pairs: Vec<[[u32; 3]; 2]>,
     /// Vertices of these faces, and for each the faces of the tangle that it has, ascending.
     around: Vec<(u32, [u32; 3])>,
-    /// Vertices inside solids: vertex and obstacle, ascending.
+    /// Vertices inside obstacles that have an inside: vertex and obstacle, ascending.
     inside: Vec<(u32, usize)>,
     /// Cloth vertices of faces that cross an obstacle, or inside of it, ascending.
     entangled: Vec<(u32, usize)>,
@@ -172,6 +171,14 @@ impl Tangle {
         }
     }
 
+    /// Whether features of cloth and an obstacle are left out because the cloth is inside: its skin must let it out.
+    pub fn encloses(&self, parties: [Party; 2], vertices: [u32; 4]) -> bool {
+        let ([Party::Obstacle(k), _] | [_, Party::Obstacle(k)]) = parties else {
+            return false;
+        };
+        !self.inside.is_empty() && vertices.iter().any(|v| self.is_inside(*v, k))
+    }
+
     /// Whether a vertex is inside a solid.
     pub fn is_inside(&self, vertex: u32, obstacle: usize) -> bool {
         self.inside.binary_search(&(vertex, obstacle)).is_ok()
@@ -181,7 +188,7 @@ impl Tangle {
 fn inside(world: &World, x: &[Vec3]) -> Vec<(u32, usize)> {
     let mut found = Vec::new();
     for (k, obstacle) in world.obstacles.iter().enumerate() {
-        if obstacle.shape.nature() == Nature::Mesh {
+        if !obstacle.shape.has_inside() {
             continue;
         }
         found.par_extend((0..world.state.x.len()).into_par_iter().filter_map(|v| {
