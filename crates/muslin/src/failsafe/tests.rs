@@ -292,7 +292,7 @@ keyframes = [{ time = 0 }, { time = 0.5, translate = [0, 0, -0.05] }, { time = 1
     let mut s = simulation(TWO_SHEETS, jaws);
     let mut trapped = 0;
     let (mut guard, mut watch) = (FailSafe::default(), TangleWatch::default());
-    for _ in 0..25 {
+    for _ in 0..14 {
         let world = &mut s.world;
         let mut end = world.state.x.clone();
         let done = guard.mend(world, &mut end, 0.04).unwrap();
