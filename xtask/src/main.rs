@@ -14,6 +14,7 @@ const USAGE: &str = "cargo xtask CHORE
   quick      unit tests and lints only
   scenes     run the validation scenes and compare with what they expect
   bench      the benches; prints tables
+  stress     the stress scenes with both methods, every step judged: [PERTURBATIONS [FRAMES [SCENE...]]]
   generate   write generated files anew (--check: only compare)";
 
 fn main() -> ExitCode {
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
         ["scenes"] => build().and_then(|()| scenes()),
         ["bench"] => cargo(&["bench", "--workspace"]),
+        ["stress", ..] => stress(&words[1..]),
         ["generate"] => build().and_then(|()| generate(false)),
         ["generate", "--check"] => build().and_then(|()| generate(true)),
         _ => Err(USAGE.into()),
@@ -35,6 +37,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Takes hours with all scenes, frames and perturbations; meant to be run on purpose.
+fn stress(arguments: &[&str]) -> Outcome {
+    let mut words = vec!["run", "--release", "--package", "muslin"];
+    words.extend(["--example", "stress_sweep", "--"]);
+    words.extend(arguments);
+    cargo(&words)
 }
 
 fn root() -> PathBuf {

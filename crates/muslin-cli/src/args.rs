@@ -25,6 +25,8 @@ pub enum Command {
     Schema,
     /// Draw a frame of a recorded run.
     Render(RenderOptions),
+    /// Refine a recorded run: smoother, and nothing crosses.
+    Subdivide(SubdivideOptions),
 }
 
 #[derive(Args)]
@@ -88,4 +90,19 @@ pub struct RenderOptions {
     /// Point the camera looks at, as x,y,z.
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
     pub to: Option<String>,
+}
+
+#[derive(Args)]
+pub struct SubdivideOptions {
+    /// Folder of a recorded run.
+    pub dir: PathBuf,
+    /// How often every triangle is split in four.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub levels: usize,
+    /// Folder to write to [default: DIR-smooth]. Frames that are there already are kept.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Threads to use [default: all cores]. The result does not depend on it.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub threads: usize,
 }

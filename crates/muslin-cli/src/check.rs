@@ -25,10 +25,11 @@ pub fn check(options: &CheckOptions) -> Result<(), Failure> {
     let source = SceneSource::find(&options.scene.scene)?;
     let mut simulation = Simulation::new(&source, &changes, 0)?;
     print!("{}", describe(&simulation.scene, &simulation.world));
-    if let Some(error) = simulation.crossing_start() {
-        return Err(source.locate(error, &changes).into());
+    match simulation.prepare_start() {
+        Err(error) => return Err(source.locate(error, &changes).into()),
+        Ok(Some(note)) => println!("{note}"),
+        Ok(None) => println!("Nothing crosses at the start. The scene is sound."),
     }
-    println!("Nothing crosses at the start. The scene is sound.");
     Ok(())
 }
 

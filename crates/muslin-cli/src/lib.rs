@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod render;
 mod run;
+mod subdivide;
 
 use clap::Parser;
 use muslin::record::RecordError;
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
         }
         args::Command::Schema => check::schema(),
         args::Command::Render(options) => render::render(&options),
+        args::Command::Subdivide(options) => subdivide::subdivide(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -32,8 +32,10 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
                 folder.display()
             )));
         }
-        if let Some(error) = simulation.crossing_start() {
-            return Err(source.locate(error, &changes).into());
+        match simulation.prepare_start() {
+            Err(error) => return Err(source.locate(error, &changes).into()),
+            Ok(Some(note)) if !options.quiet => eprintln!("{note}"),
+            Ok(_) => {}
         }
         if RunFolder::existing(&folder) == Existing::Finished && !options.quiet {
             eprintln!("replacing the finished run in {}", folder.display());
@@ -164,6 +166,15 @@ fn report(summary: &Summary, folder: &Path) {
         println!(
             "  {} steps missed their tolerance (see steps.jsonl)",
             summary.unconverged_steps
+        );
+    }
+    if summary.failsafe_steps > 0 {
+        println!("  the fail-safe acted in {} steps", summary.failsafe_steps);
+    }
+    if summary.trapped_steps > 0 {
+        println!(
+            "  obstacles or pins closed on cloth in {} steps (see steps.jsonl)",
+            summary.trapped_steps
         );
     }
     if let Some(n) = summary.intersecting_frames.filter(|n| *n > 0) {

@@ -17,7 +17,10 @@ pub use muslin_geometry as geometry;
 pub use muslin_linalg as linalg;
 
 pub mod contact;
+pub mod export;
+pub mod failsafe;
 pub mod force;
+pub mod limit;
 pub mod material;
 pub mod motion;
 pub mod obstacle;
@@ -25,5 +28,6 @@ pub mod picture;
 pub mod record;
 pub mod scene;
 pub mod simulation;
+pub mod start;
 pub mod step;
 pub mod world;

@@ -1,9 +1,11 @@
 //! The loop everybody calls: command line, tests and bindings advance a world through here.
 
 use crate::contact::{Crossing, CrossingJudge, Party};
+use crate::failsafe::TangleWatch;
 use crate::record::MeasureSet;
-use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource};
-use crate::step::{Implicit, SolvedProblem, StepError, StepReport, Stepper};
+use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource, StartPolicy};
+use crate::start::untangle;
+use crate::step::{Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
 use crate::world::{World, sequence_files};
 use std::path::Path;
 
@@ -18,6 +20,7 @@ pub struct Simulation {
     stepper: Box<dyn Stepper>,
     measures: MeasureSet,
     judge: CrossingJudge,
+    tangles: TangleWatch,
     steps: usize,
     steps_per_frame: usize,
     dt: f64,
@@ -101,6 +104,7 @@ impl Simulation {
         let steps_per_frame = steps_per_frame(&scene);
         let stepper: Box<dyn Stepper> = match scene.solver.method {
             Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
+            Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
         };
         Ok(Self {
             name: source.name.clone(),
@@ -110,6 +114,7 @@ impl Simulation {
             stepper,
             measures,
             judge: CrossingJudge::default(),
+            tangles: TangleWatch::default(),
             steps: 0,
             steps_per_frame,
             pool,
@@ -122,6 +127,37 @@ impl Simulation {
             pool, judge, world, ..
         } = self;
         pool.install(|| judge.judge(world)).unwrap_or_default()
+    }
+
+    /// Makes the start fit to run as the scene asks: refuses what crosses, parts it, or lets it be. Says what was done.
+    pub fn prepare_start(&mut self) -> Result<Option<String>, SceneError> {
+        let Some(error) = self.crossing_start() else {
+            return Ok(None);
+        };
+        match self.scene.start {
+            StartPolicy::Refuse => Err(error),
+            StartPolicy::IgnorePairs => {
+                let count: usize = self.crossings().iter().map(Crossing::count).sum();
+                Ok(Some(format!(
+                    "{count} pairs cross at the start; they are left out of contact until they have parted"
+                )))
+            }
+            StartPolicy::Untangle => {
+                let Self { pool, world, .. } = self;
+                let report = pool.install(|| untangle(world));
+                match self.crossing_start() {
+                    None => Ok(Some(report.to_string())),
+                    Some(left) => Err(SceneError {
+                        remedy: format!(
+                            "untangling gave up after {} rounds; move them apart with `translate`, `rotate` or \
+                             `scale`, or run with start = \"ignore-pairs\"",
+                            report.rounds
+                        ),
+                        ..left
+                    }),
+                }
+            }
+        }
     }
 
     /// A mistake that says what crosses at the start, if anything does: steppers keep things apart, they do not part
@@ -168,13 +204,25 @@ impl Simulation {
             stepper,
             world,
             measures,
+            tangles,
             dt,
             ..
         } = self;
+        // Before the first step of a run, resumed or not, nobody has looked; after that only what was trapped matters.
+        let follow = |world: &mut World, tangles: &mut TangleWatch, trapped| {
+            tangles
+                .update(world, trapped)
+                .map_err(|e| StepError::Contact {
+                    reason: e.to_string(),
+                    time: world.time,
+                })
+        };
+        pool.install(|| follow(world, tangles, false))?;
         let mut report = pool.install(|| stepper.step(world, *dt))?;
         self.steps += 1;
         // From the count, not by adding up: no drift over a million steps.
         world.time = self.steps as f64 * *dt;
+        pool.install(|| follow(world, tangles, report.trapped > 0))?;
         report.step = self.steps;
         report.time = world.time;
         report.measures = measures.evaluate(world);

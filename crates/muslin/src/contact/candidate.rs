@@ -50,7 +50,7 @@ pub struct Candidate {
 const NO_DIRECTION: f64 = 1e-9;
 
 /// A pair of features before it is known whether they matter.
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub kind: Kind,
     pub parties: [Party; 2],
     pub vertices: [u32; 4],

@@ -152,6 +152,9 @@ impl Detector {
             }
         }
         solids(world, predicted, dt, params, found);
+        if !world.tangle.is_empty() {
+            self.found.retain(|c| !world.tangle.leaves_out_candidate(c));
+        }
         // Every pair occurs once, so that this order is the only one.
         self.found
             .par_sort_unstable_by_key(|c| (c.parties, c.kind, c.vertices));

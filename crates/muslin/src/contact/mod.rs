@@ -10,6 +10,7 @@ mod redundant;
 mod touch;
 
 pub use build::{ContactParams, ContactSet, Features, NEAR, Remembered};
+pub(crate) use candidate::Pair;
 pub use candidate::{Candidate, Kind, NO_VERTEX};
 pub use crossings::{Crossing, CrossingJudge, Party};
 pub use detector::{DetectParams, Detector};

@@ -260,6 +260,14 @@ impl Fabric {
             .map(|s| s.modulus)
     }
 
+    /// Stress per strain of the sheet at rest, the larger of warp and weft, N/m.
+    pub fn membrane_modulus(&self) -> f64 {
+        self.spring_modulus().unwrap_or_else(|| {
+            let [warp, _, weft, _] = self.stretch_law().sample(&[0.0; 3]).coefficients;
+            warp.max(weft)
+        })
+    }
+
     /// Element that measures bending, if the fabric resists it.
     pub fn bend_element(&self) -> Option<BendElement> {
         if let Some(p) = &self.plate {

@@ -113,6 +113,34 @@ pub(super) fn write(
     file.finish()
 }
 
+/// Writes a frame that holds its own connectivity into a folder of frames. Contacts are left out.
+pub fn write_frame(folder: &Path, frame: &Frame) -> Result<(), RecordError> {
+    let mut file = ArrayWriter::create(&path(folder, frame.number))?;
+    file.array("time", &[1], &[frame.time])?;
+    file.array("faces_frame", &[1], &[frame.number as i32])?;
+    for body in &frame.bodies {
+        let (name, n, f) = (&body.name, body.positions.len(), body.faces.len());
+        let x: &[f64] = bytemuck::cast_slice(&body.positions);
+        file.array(&format!("{name}/x"), &[n, 3], x)?;
+        let v: &[f32] = bytemuck::cast_slice(&body.velocities);
+        file.array(&format!("{name}/v"), &[n, 3], v)?;
+        let faces: &[i32] = bytemuck::cast_slice(&body.faces);
+        file.array(&format!("{name}/faces"), &[f, 3], faces)?;
+        let material: &[f32] = bytemuck::cast_slice(&body.material);
+        let size = [body.material.len(), 3, 2];
+        file.array(&format!("{name}/material"), &size, material)?;
+    }
+    for obstacle in &frame.obstacles {
+        let name = format!("{OBSTACLE}{}", obstacle.name);
+        let x: &[f64] = bytemuck::cast_slice(&obstacle.positions);
+        file.array(&format!("{name}/x"), &[obstacle.positions.len(), 3], x)?;
+        let faces: &[i32] = bytemuck::cast_slice(&obstacle.faces);
+        file.array(&format!("{name}/faces"), &[obstacle.faces.len(), 3], faces)?;
+    }
+    contacts::write(&mut file, &[])?;
+    file.finish()
+}
+
 /// Reads frames of a finished or growing run.
 pub struct FrameReader {
     folder: PathBuf,

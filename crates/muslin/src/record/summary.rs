@@ -57,6 +57,12 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// Steps that missed their tolerance.
     pub unconverged_steps: usize,
+    /// Steps in which the fail-safe acted.
+    #[serde(default)]
+    pub failsafe_steps: usize,
+    /// Steps in which obstacles or pins closed on cloth.
+    #[serde(default)]
+    pub trapped_steps: usize,
     /// Frames in which triangles cross, the initial one aside; none if nobody looked.
     pub intersecting_frames: Option<usize>,
     /// Means and maxima of the step reports.
@@ -104,6 +110,7 @@ impl Summary {
         let mut linear_solver = BTreeMap::new();
         let (mut count, mut unconverged, mut time) = (0, 0, 0.0);
         let mut intersecting = None;
+        let (mut failsafe_steps, mut trapped_steps) = (0, 0);
         let mut expected = Gather::default();
         for line in std::io::BufReader::new(file).lines() {
             let line = line.map_err(RecordError::io(steps))?;
@@ -112,6 +119,8 @@ impl Summary {
             count += 1;
             time = r.time;
             unconverged += usize::from(!r.converged);
+            failsafe_steps += usize::from(r.failsafe);
+            trapped_steps += usize::from(r.trapped > 0);
             if let Some(n) = r.intersections {
                 *intersecting.get_or_insert(0) += usize::from(n > 0);
             }
@@ -123,6 +132,7 @@ impl Summary {
                 ("iterations", r.iterations as f64),
                 ("linear_iterations", r.linear_iterations as f64),
                 ("residual", r.residual),
+                ("failsafe_vertices", r.failsafe_vertices as f64),
             ] {
                 statistics.add(name, value);
             }
@@ -177,6 +187,8 @@ impl Summary {
             threads: 0,
             wall_seconds: 0.0,
             unconverged_steps: unconverged,
+            failsafe_steps,
+            trapped_steps,
             intersecting_frames: intersecting,
             statistics: statistics.finish(),
             seconds,

@@ -26,6 +26,9 @@ pub struct SceneFile {
     /// What meets what, and how.
     #[serde(default)]
     pub contact: ContactSpec,
+    /// What to do if things cross each other at the start.
+    #[serde(default)]
+    pub start: StartPolicy,
     /// Acceleration of gravity, m/s².
     #[serde(default = "earth")]
     pub gravity: Triple,
@@ -60,6 +63,19 @@ pub struct SceneFile {
 
 fn earth() -> Triple {
     [0.0, 0.0, -9.81]
+}
+
+/// What to do if things cross each other at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartPolicy {
+    /// Say where, and do not run.
+    #[default]
+    Refuse,
+    /// Part them first; refuse if that fails.
+    Untangle,
+    /// Run, and leave the pairs that cross out of contact until they have parted.
+    IgnorePairs,
 }
 
 /// What is written and how often.
@@ -129,6 +145,8 @@ pub struct Solver {
     pub time_step: f64,
     /// Settings of the implicit stepper.
     pub implicit: ImplicitSettings,
+    /// Settings of the impulse stepper.
+    pub impulse: ImpulseSettings,
 }
 
 impl Default for Solver {
@@ -137,6 +155,7 @@ impl Default for Solver {
             method: Method::Implicit,
             time_step: 0.005,
             implicit: ImplicitSettings::default(),
+            impulse: ImpulseSettings::default(),
         }
     }
 }
@@ -147,6 +166,31 @@ impl Default for Solver {
 pub enum Method {
     /// Implicit Euler.
     Implicit,
+    /// Internal dynamics by central differences, then repulsions, collision impulses and impact zones.
+    Impulse,
+}
+
+/// Settings of the impulse stepper.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImpulseSettings {
+    /// Largest deviation of edges from their length at rest, as a fraction; 0 for no limit.
+    pub strain_limit: f64,
+    /// Largest change of an edge's length in a collision step, as a fraction; 0 for no limit.
+    pub rate_limit: f64,
+    /// Collision steps in which something meets are halved down to this length, s, and resolved there. The largest is
+    /// `time_step`.
+    pub smallest_step: f64,
+}
+
+impl Default for ImpulseSettings {
+    fn default() -> Self {
+        Self {
+            strain_limit: 0.1,
+            rate_limit: 0.1,
+            smallest_step: 1e-3,
+        }
+    }
 }
 
 /// Settings of the implicit stepper.

@@ -42,6 +42,14 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
         1e7,
         "sweeps",
     )?;
+    let impulse = &scene.solver.impulse;
+    let fraction = "as a fraction";
+    let limits = "solver.impulse.strain_limit";
+    range(limits, impulse.strain_limit, 0.0, 10.0, fraction)?;
+    let limits = "solver.impulse.rate_limit";
+    range(limits, impulse.rate_limit, 0.0, 10.0, fraction)?;
+    let smallest = "solver.impulse.smallest_step";
+    range(smallest, impulse.smallest_step, 1e-7, 1.0, "s")?;
     let contact = &scene.contact;
     range(
         "contact.recovery_speed",

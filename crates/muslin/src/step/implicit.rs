@@ -9,6 +9,7 @@
 use super::contacts::ContactPhase;
 use super::linear::LinearSystem;
 use super::{Phases, SolvedProblem, StepError, StepReport, Stepper};
+use crate::failsafe::FailSafe;
 use crate::force::StepContext;
 use crate::scene::{ImplicitSettings, Scheme};
 use crate::world::World;
@@ -20,6 +21,7 @@ pub struct Implicit {
     settings: ImplicitSettings,
     system: LinearSystem,
     contacts: ContactPhase,
+    guard: FailSafe,
     matrix: BlockMatrix,
     matrix_revision: Option<u64>,
     /// Per vertex and axis: whether it is free, not held.
@@ -46,6 +48,7 @@ impl Implicit {
             settings,
             system: LinearSystem::default(),
             contacts: ContactPhase::default(),
+            guard: FailSafe::default(),
             matrix: BlockMatrix { values: Vec::new() },
             matrix_revision: None,
             free: Vec::new(),
@@ -300,6 +303,10 @@ impl Stepper for Implicit {
             self.reactions(world, dt);
         }
         self.finite(world, time)?;
+        phases.done("finish");
+        self.guard
+            .guard(world, &mut self.x, &mut self.v, dt, &mut report)?;
+        phases.done("fail-safe");
         std::mem::swap(&mut world.state.x, &mut self.x);
         std::mem::swap(&mut world.state.v, &mut self.v);
         report.seconds = phases.finish();

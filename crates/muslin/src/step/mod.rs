@@ -2,9 +2,11 @@
 
 mod contacts;
 pub mod implicit;
+pub mod impulse;
 mod linear;
 
 pub use implicit::Implicit;
+pub use impulse::Impulse;
 pub use linear::LinearSystem;
 
 use crate::world::World;
@@ -41,6 +43,15 @@ pub struct StepReport {
     pub intersections: Option<usize>,
     /// Whether the fail-safe acted.
     pub failsafe: bool,
+    /// The last stage that the fail-safe needed; empty if it did not act.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failsafe_stage: String,
+    /// Vertices that the fail-safe put elsewhere than proposed.
+    #[serde(default)]
+    pub failsafe_vertices: usize,
+    /// Places where obstacles or pins closed on cloth, so that nothing could keep them apart.
+    #[serde(default)]
+    pub trapped: usize,
     /// How linear systems were solved.
     pub linear_solver: String,
     /// Iterations of the linear solver, all systems of the step together; 0 for a factorisation.
@@ -93,6 +104,17 @@ pub enum StepError {
     PinUndefined {
         /// Name of the pin.
         pin: String,
+        /// Time, s.
+        time: f64,
+    },
+    /// The elements are too stiff for steps of central differences.
+    #[error(
+        "the cloth at t = {time} s is so stiff that central differences need steps of {step:.1e} s; use the implicit \
+         method, a softer fabric or a coarser mesh"
+    )]
+    TooStiff {
+        /// Largest stable step, s.
+        step: f64,
         /// Time, s.
         time: f64,
     },

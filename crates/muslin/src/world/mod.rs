@@ -13,8 +13,10 @@ pub use describe::describe;
 pub use friction::FrictionTable;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
+pub(crate) use select::bounds;
 
 use crate::contact::{Features, Kind, Party, Remembered, Touch};
+use crate::failsafe::Tangle;
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::Fabric;
@@ -131,6 +133,8 @@ pub struct World {
     pub impulses: Vec<Remembered>,
     /// What meets what.
     pub contact: ContactSpec,
+    /// What crosses already and is left out of contact until it has parted.
+    pub tangle: Tangle,
 }
 
 impl World {

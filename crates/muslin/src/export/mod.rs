@@ -1,0 +1,4 @@
+//! What is made of recordings: smooth refinements of them.
+
+pub mod loop_masks;
+pub mod subdivide;

@@ -1,0 +1,189 @@
+//! Limits of stretch: impulses along edges that conserve momentum keep lengths within a band (Provot 1995, Bridson et
+//! al. 2002).
+//!
+//! The strain limit compares with lengths at rest, the rate limit with lengths at the start of the step. Both change
+//! velocities, never positions, and before collisions are looked for.
+
+use crate::world::World;
+use muslin_linalg::Vec3;
+
+/// Edges with their lengths at rest.
+#[derive(Clone, Debug, Default)]
+pub struct EdgeLimits {
+    edges: Vec<([u32; 2], f64)>,
+    revision: Option<u64>,
+    sums: Vec<Vec3>,
+    counts: Vec<u32>,
+}
+
+/// What a limiter reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limited {
+    /// Largest fraction by which a length is outside of its reference, after the limiter.
+    pub strain: f64,
+    /// Sweeps over all edges.
+    pub sweeps: usize,
+}
+
+/// Sweeps in which all edges are corrected at once, before they take turns: no edge comes first.
+const AT_ONCE: usize = 2;
+/// Sweeps after which the limiter gives up: pins may ask for more than the limit.
+const MOST_SWEEPS: usize = 300;
+/// Excess over the limit that is let pass, as a fraction of it.
+const SLACK: f64 = 0.015;
+
+impl EdgeLimits {
+    /// Takes over the edges of a world if they have changed.
+    pub fn follow(&mut self, world: &World) {
+        if self.revision == Some(world.topology_revision) {
+            return;
+        }
+        self.revision = Some(world.topology_revision);
+        self.edges.clear();
+        for body in &world.bodies {
+            let first = body.vertices.start as u32;
+            for edge in &body.topology.edges {
+                let face = edge.faces[0] as usize;
+                let corners = body.topology.faces[face];
+                let place = |v: u32| {
+                    let corner = corners.iter().position(|c| *c == v).unwrap_or(0);
+                    body.material[face][corner]
+                };
+                let [a, b] = edge.vertices;
+                let length = place(a).distance(place(b));
+                self.edges.push(([a + first, b + first], length));
+            }
+        }
+    }
+
+    /// Keeps lengths within `limit` (a fraction) of those at rest at the end of a step of `dt` (s) that begins at `x`
+    /// (m), by changing the velocities `v` (m/s). Inverse masses are per axis, 1/kg; vertices held on any axis stay.
+    pub fn limit_strain(
+        &mut self,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        limit: f64,
+    ) -> Limited {
+        let mut done = Limited::default();
+        loop {
+            done.strain = self.largest(x, v, dt, |_, rest| rest);
+            if done.strain <= limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
+                return done;
+            }
+            if done.sweeps < AT_ONCE {
+                self.sweep_at_once(x, v, inverse_mass, dt, limit);
+            } else {
+                let forth = done.sweeps % 2 == 0;
+                self.sweep(x, v, inverse_mass, dt, (limit, forth), |_, rest| rest);
+            }
+            done.sweeps += 1;
+        }
+    }
+
+    /// Keeps lengths from changing by more than `limit` (a fraction) in a step; see [`Self::limit_strain`].
+    pub fn limit_rate(
+        &mut self,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        limit: f64,
+    ) -> Limited {
+        let mut done = Limited::default();
+        loop {
+            done.strain = self.largest(x, v, dt, |now, _| now);
+            if done.strain <= limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
+                return done;
+            }
+            let forth = done.sweeps % 2 == 0;
+            self.sweep(x, v, inverse_mass, dt, (limit, forth), |now, _| now);
+            done.sweeps += 1;
+        }
+    }
+
+    /// Largest deviation from the reference length that `reference` makes of the length now and the length at rest.
+    fn largest(&self, x: &[Vec3], v: &[Vec3], dt: f64, reference: fn(f64, f64) -> f64) -> f64 {
+        let deviation = |([a, b], rest): &([u32; 2], f64)| {
+            let (now, next) = ends(x, v, *a, *b, dt);
+            let wanted = reference(now.length(), *rest);
+            (next.length() / wanted - 1.0).abs()
+        };
+        self.edges.iter().map(deviation).fold(0.0, f64::max)
+    }
+
+    /// One edge after the other, forth or back.
+    fn sweep(
+        &self,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        (limit, forth): (f64, bool),
+        reference: fn(f64, f64) -> f64,
+    ) {
+        let last = self.edges.len();
+        for i in 0..last {
+            let ([a, b], rest) = &self.edges[if forth { i } else { last - 1 - i }];
+            let (now, next) = ends(x, v, *a, *b, dt);
+            let wanted = reference(now.length(), *rest);
+            if let Some(change) = correction(next, wanted, limit, dt) {
+                let [ia, ib] = [a, b].map(|i| inverse_mass[*i as usize].min_element());
+                if ia + ib > 0.0 {
+                    v[*a as usize] += change * (ia / (ia + ib));
+                    v[*b as usize] -= change * (ib / (ia + ib));
+                }
+            }
+        }
+    }
+
+    /// All edges at once; each vertex takes the mean of what its edges ask for, by their number at the busier end, so
+    /// that momentum is conserved.
+    fn sweep_at_once(
+        &mut self,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        limit: f64,
+    ) {
+        self.counts.clear();
+        self.counts.resize(x.len(), 0);
+        self.sums.clear();
+        self.sums.resize(x.len(), Vec3::ZERO);
+        for ([a, b], _) in &self.edges {
+            self.counts[*a as usize] += 1;
+            self.counts[*b as usize] += 1;
+        }
+        for ([a, b], rest) in &self.edges {
+            let (_, next) = ends(x, v, *a, *b, dt);
+            if let Some(change) = correction(next, *rest, limit, dt) {
+                let [ia, ib] = [a, b].map(|i| inverse_mass[*i as usize].min_element());
+                let share = self.counts[*a as usize].max(self.counts[*b as usize]);
+                if ia + ib > 0.0 {
+                    let change = change / ((ia + ib) * f64::from(share));
+                    self.sums[*a as usize] += change * ia;
+                    self.sums[*b as usize] -= change * ib;
+                }
+            }
+        }
+        for (v, sum) in v.iter_mut().zip(&self.sums) {
+            *v += *sum;
+        }
+    }
+}
+
+/// From the first to the second vertex, now and at the end of the step.
+fn ends(x: &[Vec3], v: &[Vec3], a: u32, b: u32, dt: f64) -> (Vec3, Vec3) {
+    let (a, b) = (a as usize, b as usize);
+    let now = x[b] - x[a];
+    (now, now + (v[b] - v[a]) * dt)
+}
+
+/// Velocity by which the first vertex has to approach the second, m/s.
+fn correction(next: Vec3, wanted: f64, limit: f64, dt: f64) -> Option<Vec3> {
+    let length = next.length();
+    let within = length.clamp(wanted * (1.0 - limit), wanted * (1.0 + limit));
+    (length != within && length > 0.0).then(|| next * ((length - within) / (length * dt)))
+}

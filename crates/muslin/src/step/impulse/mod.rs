@@ -1,0 +1,268 @@
+//! The method of Bridson, Fedkiw and Anderson (2002): internal dynamics propose a motion, limits of stretch, repulsions
+//! with friction and the fail-safe put it right.
+//!
+//! Collisions are looked for in steps of their own. They begin as long as the stepper's; a step in which something meets
+//! in spite of the repulsions is tried again at half the length, down to the shortest, where the fail-safe resolves it;
+//! after three clean steps the length doubles.
+
+mod dynamics;
+mod repulsion;
+
+use super::{Phases, StepError, StepReport, Stepper};
+use crate::contact::{DetectParams, Detector};
+use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
+use crate::limit::EdgeLimits;
+use crate::scene::{Between, ImpulseSettings};
+use crate::world::World;
+use dynamics::Dynamics;
+use muslin_linalg::Vec3;
+use repulsion::Repulsions;
+
+/// Clean steps after which a collision step is doubled.
+const CLEAN: usize = 3;
+/// Most halvings of a collision step.
+const MOST_HALVINGS: u32 = 10;
+
+/// The stepper and its working memory.
+pub struct Impulse {
+    settings: ImpulseSettings,
+    dynamics: Dynamics,
+    limits: EdgeLimits,
+    detector: Detector,
+    repulsions: Repulsions,
+    guard: FailSafe,
+    inverse_mass: Vec<Vec3>,
+    x: Vec<Vec3>,
+    v: Vec<Vec3>,
+    /// Mean velocities over the collision step: of the state, then of mesh obstacles.
+    mean: Vec<Vec3>,
+    /// Mean velocities that the dynamics proposed, and after the limits.
+    proposed: Vec<Vec3>,
+    limited: Vec<Vec3>,
+}
+
+impl Impulse {
+    /// A stepper with the scene's settings.
+    pub fn new(settings: ImpulseSettings) -> Self {
+        Self {
+            settings,
+            dynamics: Dynamics::default(),
+            limits: EdgeLimits::default(),
+            detector: Detector::default(),
+            repulsions: Repulsions::default(),
+            guard: FailSafe::default(),
+            inverse_mass: Vec::new(),
+            x: Vec::new(),
+            v: Vec::new(),
+            mean: Vec::new(),
+            proposed: Vec::new(),
+            limited: Vec::new(),
+        }
+    }
+
+    /// One collision step of `dt` (s). At the shortest length what meets is resolved; at others the answer is whether
+    /// the step was clean, and the state is left alone if not.
+    fn collision_step(
+        &mut self,
+        world: &mut World,
+        dt: f64,
+        shortest: bool,
+        stable: f64,
+        report: &mut StepReport,
+        phases: &mut Phases,
+    ) -> Result<bool, StepError> {
+        report.linear_iterations +=
+            self.dynamics
+                .advance(world, dt, stable, &mut self.x, &mut self.v)?;
+        self.proposed.clear();
+        let ways = self.x.iter().zip(&world.state.x);
+        self.proposed.extend(ways.map(|(b, a)| (*b - *a) / dt));
+        phases.done("dynamics");
+        self.limit(world, dt);
+        phases.done("limits");
+        self.repel(world, dt)?;
+        phases.done("repulsion");
+        let n = world.state.x.len();
+        for i in 0..n {
+            if self.mean[i] != self.proposed[i] {
+                self.x[i] = world.state.x[i] + self.mean[i] * dt;
+            }
+        }
+        finite(world, &self.x, &self.v, world.time + dt)?;
+        if !shortest && self.guard.meets_on_the_way(world, &self.x, dt)? {
+            phases.done("fail-safe");
+            return Ok(false);
+        }
+        let mended = if shortest {
+            self.guard
+                .guard(world, &mut self.x, &mut self.mean[..n], dt, report)?
+        } else {
+            Default::default()
+        };
+        phases.done("fail-safe");
+        let counts = self.repulsions.leave(
+            world,
+            self.detector.found(),
+            self.detector.start(),
+            &self.mean,
+        );
+        report.contacts = counts[0];
+        report.sticking = counts[1];
+        report.sliding = counts[2];
+        self.finish(world, dt);
+        report.sweeps += mended.searches;
+        phases.done("velocities");
+        Ok(mended.stage == Stage::Clean)
+    }
+
+    /// Limits strain and its rate.
+    fn limit(&mut self, world: &World, dt: f64) {
+        self.limits.follow(world);
+        self.limited.clone_from(&self.proposed);
+        let (x, v, inverse) = (&world.state.x, &mut self.limited, &self.inverse_mass);
+        if self.settings.rate_limit > 0.0 {
+            let limit = self.settings.rate_limit;
+            self.limits.limit_rate(x, v, inverse, dt, limit);
+        }
+        // Last, so that it holds.
+        if self.settings.strain_limit > 0.0 {
+            let limit = self.settings.strain_limit;
+            self.limits.limit_strain(x, v, inverse, dt, limit);
+        }
+    }
+
+    /// Finds what is near and applies repulsions and friction: from `limited` to `mean`.
+    fn repel(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
+        self.mean.clone_from(&self.limited);
+        if world.contact.between == Between::Nothing {
+            return Ok(());
+        }
+        let params = DetectParams {
+            margin: world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max),
+            crossings: false,
+            between_cloth: world.contact.between == Between::All,
+            ..DetectParams::default()
+        };
+        self.detector
+            .detect(world, Some(&self.x), dt, &params)
+            .map_err(|e| StepError::Contact {
+                reason: e.to_string(),
+                time: world.time + dt,
+            })?;
+        let (start, end) = (self.detector.start(), self.detector.end());
+        let n = self.mean.len();
+        let skins = start[n..].iter().zip(&end[n..]);
+        self.mean.extend(skins.map(|(a, b)| (*b - *a) / dt));
+        self.inverse_mass.resize(self.mean.len(), Vec3::ZERO);
+        let stiffness: Vec<f64> = world
+            .bodies
+            .iter()
+            .map(|b| b.fabric.membrane_modulus())
+            .collect();
+        self.repulsions
+            .gather(world, self.detector.found(), start, &stiffness);
+        self.repulsions
+            .apply(&self.inverse_mass, &mut self.mean, dt);
+        Ok(())
+    }
+
+    /// Velocities at the end: what touches something keeps its mean velocity, the rest what the dynamics and the limits
+    /// gave it; then damping. Takes over the new state.
+    fn finish(&mut self, world: &mut World, dt: f64) {
+        let mut touched = false;
+        for i in 0..self.v.len() {
+            if self.mean[i] == self.limited[i] {
+                self.v[i] += self.limited[i] - self.proposed[i];
+            } else {
+                self.v[i] = self.mean[i];
+                touched = true;
+            }
+        }
+        let (x, inverse) = (&self.x, &self.inverse_mass);
+        self.dynamics
+            .damp(world, x, &mut self.v, (dt, touched), inverse);
+        std::mem::swap(&mut world.state.x, &mut self.x);
+        std::mem::swap(&mut world.state.v, &mut self.v);
+    }
+}
+
+impl Stepper for Impulse {
+    fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError> {
+        let mut phases = Phases::start();
+        let begin = world.time;
+        world
+            .release_pins(begin + dt)
+            .map_err(|e| StepError::Linear {
+                reason: e.to_string(),
+                time: begin + dt,
+            })?;
+        held_inverse_mass(world, &mut self.inverse_mass);
+        let stable = self.dynamics.stable_step(world);
+        phases.done("prepare");
+        let mut report = StepReport {
+            vertices: world.state.x.len(),
+            converged: true,
+            linear_solver: "cg".into(),
+            friction_solver: "impulses".into(),
+            ..StepReport::default()
+        };
+        world.touches.clear();
+        world.impulses.clear();
+        let before = world.state.v.clone();
+        let shortest = self.settings.smallest_step.max(stable);
+        let halvings = (dt / shortest)
+            .log2()
+            .ceil()
+            .clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
+        let ticks = 1usize << halvings;
+        let (mut done, mut length, mut clean) = (0, ticks, 0);
+        while done < ticks {
+            // Lengths are powers of two and begin at their own multiples, so that they fill the step.
+            while done % length != 0 {
+                length /= 2;
+            }
+            world.time = begin + dt * (done as f64 / ticks as f64);
+            let h = dt * (length as f64 / ticks as f64);
+            let result =
+                self.collision_step(world, h, length == 1, stable, &mut report, &mut phases);
+            let was_clean = match result {
+                Ok(was_clean) => was_clean,
+                Err(e) => {
+                    world.time = begin;
+                    return Err(e);
+                }
+            };
+            report.iterations += 1;
+            if !was_clean && length > 1 {
+                length /= 2;
+                clean = 0;
+                continue;
+            }
+            done += length;
+            clean = if was_clean { clean + 1 } else { 0 };
+            if clean == CLEAN && length < ticks {
+                length *= 2;
+                clean = 0;
+            }
+        }
+        world.time = begin;
+        if world.wants_reactions {
+            self.dynamics.reactions(world, &before, dt);
+        }
+        report.converged = report.trapped == 0;
+        report.seconds = phases.finish();
+        Ok(report)
+    }
+}
+
+fn finite(world: &World, x: &[Vec3], v: &[Vec3], time: f64) -> Result<(), StepError> {
+    let Some(vertex) = (0..x.len()).find(|i| !x[*i].is_finite() || !v[*i].is_finite()) else {
+        return Ok(());
+    };
+    let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
+    Err(StepError::NotFinite {
+        vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
+        cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
+        time,
+    })
+}
