@@ -4,8 +4,12 @@
 
 mod args;
 mod check;
+mod export;
+mod gallery;
+mod plot;
 mod render;
 mod run;
+mod view;
 
 use clap::Parser;
 use muslin::record::RecordError;
@@ -61,6 +65,10 @@ pub fn main() -> ExitCode {
         }
         args::Command::Schema => check::schema(),
         args::Command::Render(options) => render::render(&options),
+        args::Command::Gallery(options) => gallery::gallery(&options),
+        args::Command::Export(options) => export::export(&options),
+        args::Command::View(options) => view::view(&options),
+        args::Command::Plot(options) => plot::plot(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

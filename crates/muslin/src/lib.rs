@@ -17,6 +17,7 @@ pub use muslin_geometry as geometry;
 pub use muslin_linalg as linalg;
 
 pub mod contact;
+pub mod export;
 pub mod force;
 pub mod material;
 pub mod motion;

@@ -36,6 +36,7 @@ impl World {
             touches: Vec::new(),
             impulses: Vec::new(),
             contact: scene.contact.clone(),
+            hand: None,
             wants_reactions: scene
                 .measure
                 .iter()
