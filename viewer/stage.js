@@ -2,7 +2,7 @@
 
 import {
   AmbientLight, BackSide, BufferAttribute, BufferGeometry, CanvasTexture, Color, DataTexture, DirectionalLight, DoubleSide,
-  FrontSide, HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial,
+  Fog, FrontSide, HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial,
   MeshLambertMaterial, PlaneGeometry, Raycaster, RepeatWrapping, Scene, Sphere, SphereGeometry, SRGBColorSpace, Vector3,
 } from "./three.js";
 import { CLOTH, OBSTACLE, STATES, ramp } from "./colours.js";
@@ -59,16 +59,17 @@ export class Stage {
   }
 
   buildContacts() {
-    this.dots = new InstancedMesh(new SphereGeometry(1, 8, 6), new MeshBasicMaterial(), 0);
-    this.arrows = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ vertexColors: true }));
+    this.dots = new InstancedMesh(new SphereGeometry(1, 8, 6), new MeshBasicMaterial({ fog: false }), 0);
+    this.arrows = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ vertexColors: true, fog: false }));
     this.dots.frustumCulled = this.arrows.frustumCulled = false;
     this.scene.add(this.dots, this.arrows);
   }
 
   dark(dark) {
     this.scene.background = new Color(dark ? 0x1d1f23 : 0xeef1f4);
+    // The ground alone fades; everything else is seen from any distance.
+    this.scene.fog = new Fog(this.scene.background, 8 * this.ball.radius, 24 * this.ball.radius);
     this.ground.material.color.set(dark ? 0x5a5c60 : 0xffffff);
-    this.arrows.material.opacity = 1;
   }
 
   // Fits light and ground to what the first frame and the planes of the scene say.
@@ -143,13 +144,13 @@ export class Stage {
     const geometry = new BufferGeometry();
     const plane = this.planes?.has(s.name);
     const material = (side, shade) =>
-      new MeshLambertMaterial({ color: new Color(s.cloth ? CLOTH[index % CLOTH.length] : OBSTACLE).multiplyScalar(shade), side });
+      new MeshLambertMaterial({ color: new Color(s.cloth ? CLOTH[index % CLOTH.length] : OBSTACLE).multiplyScalar(shade), side, fog: false });
     const group = [];
     if (s.cloth) {
       // Both sides, the back darker: what is turned over is seen to be.
       group.push(new Mesh(geometry, material(FrontSide, 1.25)), new Mesh(geometry, material(BackSide, 0.8)));
     } else {
-      group.push(new Mesh(geometry, plane ? new MeshLambertMaterial({ color: 0xd0d0cc, side: DoubleSide }) : material(FrontSide, 1)));
+      group.push(new Mesh(geometry, plane ? new MeshLambertMaterial({ color: 0xd0d0cc, side: DoubleSide, fog: false }) : material(FrontSide, 1)));
     }
     group.forEach((mesh, i) => {
       mesh.castShadow = !plane && i === 0;

@@ -87,7 +87,7 @@ fn escaped(text: &str) -> String {
 fn card(cards: &mut String, scene: &ShippedScene, run: &Path, out: &Path) -> Result<(), Failure> {
     let recorded = Recorded::open(run)?;
     let still = recorded.picture(STILL)?;
-    let frame = recorded.reader.read(recorded.last)?;
+    let frame = recorded.last_whole()?;
     write_png(
         &out.join(format!("{}.png", scene.name)),
         STILL,

@@ -47,9 +47,10 @@ pub fn render(options: &RenderOptions) -> Result<(), Failure> {
                     "--frames and --every are for animations (.gif, .mp4) and sheets; use --frame for a still".into(),
                 ));
             }
-            let frame = run
-                .reader
-                .read(run.checked(options.frame.unwrap_or(run.last))?)?;
+            let frame = match options.frame {
+                Some(number) => run.reader.read(run.checked(number)?)?,
+                None => run.last_whole()?,
+            };
             write_png(&options.out, size, &draw(&frame, &picture))?;
             Ok(())
         }
@@ -121,12 +122,27 @@ impl Recorded {
         )))
     }
 
+    /// A frame, or a message if it is damaged: the others are still worth seeing.
+    fn whole(&self, number: usize) -> Option<Frame> {
+        let read = self.reader.read(number);
+        read.map_err(|e| eprintln!("left out frame {number}: {e}"))
+            .ok()
+    }
+
+    /// The last frame that is whole.
+    pub fn last_whole(&self) -> Result<Frame, Failure> {
+        let found = (0..=self.last).rev().find_map(|n| self.whole(n));
+        found.ok_or_else(|| Failure::Input("no frame of this run is whole".into()))
+    }
+
     /// Camera and ground that suit the whole motion, or what the scene says.
     pub fn picture(&self, size: [usize; 2]) -> Result<PictureOptions, Failure> {
         let wanted = (0..SAMPLED).map(|i| self.last * i / (SAMPLED - 1));
-        let sampled: Vec<Frame> = wanted
-            .map(|n| self.reader.read(n))
-            .collect::<Result<_, _>>()?;
+        // Damaged ones are told about when they are to be shown.
+        let sampled: Vec<Frame> = wanted.filter_map(|n| self.reader.read(n).ok()).collect();
+        if sampled.is_empty() {
+            return Err(Failure::Input("no frame of this run is whole".into()));
+        }
         let planes: Vec<String> = self
             .scene
             .obstacle
@@ -186,7 +202,9 @@ impl Recorded {
     ) -> Result<(), Failure> {
         let mut film = Film::create(out, picture.size, rate)?;
         for number in frames {
-            film.add(&draw(&self.reader.read(*number)?, picture))?;
+            if let Some(frame) = self.whole(*number) {
+                film.add(&draw(&frame, picture))?;
+            }
             progress();
         }
         film.finish()?;
@@ -248,7 +266,9 @@ fn sheet(
     let mut sheet = ContactSheet::new(columns, rows, picture.size);
     for i in 0..count {
         let number = first + (last - first) * i / (count - 1).max(1);
-        let frame = run.reader.read(number)?;
+        let Some(frame) = run.whole(number) else {
+            continue;
+        };
         let label = format!("{:.2} s", frame.time);
         sheet.add(&draw(&frame, picture), &label);
     }

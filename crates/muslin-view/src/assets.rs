@@ -27,6 +27,7 @@ pub const ASSETS: &[Asset] = assets![
     "/stage.js", "stage.js", "text/javascript; charset=utf-8";
     "/colours.js", "colours.js", "text/javascript; charset=utf-8";
     "/charts.js", "charts.js", "text/javascript; charset=utf-8";
+    "/controls.js", "controls.js", "text/javascript; charset=utf-8";
     "/live.js", "live.js", "text/javascript; charset=utf-8";
     "/three.js", "vendor/three/three.min.js", "text/javascript; charset=utf-8";
     "/three.LICENSE", "vendor/three/LICENSE", "text/plain; charset=utf-8";

@@ -118,6 +118,10 @@ impl Source for RecordedRun {
         self.described.clone()
     }
 
+    fn generation(&self) -> u64 {
+        generation(&self.folder)
+    }
+
     fn state(&self) -> State {
         let summary = std::fs::read_to_string(self.folder.join("summary.json")).ok();
         let summary = summary.and_then(|text| serde_json::from_str::<Summary>(&text).ok());

@@ -4,8 +4,9 @@ use crate::assets::ASSETS;
 use crate::connection::{Header, Request};
 use crate::packet::{Field, Wish, pack};
 use crate::source::Source;
+use std::collections::VecDeque;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest address that is looked at.
 const LONGEST_URL: usize = 1024;
@@ -16,17 +17,24 @@ const HEADERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosnif
     Content-Security-Policy: default-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; \
     form-action 'none'\r\n";
 
+/// Packets kept for other viewers of the same run, who mostly want the same newest frame.
+const KEPT_PACKETS: usize = 6;
+
+/// Run, its generation, frame and what was wished for.
+type PacketKey = (usize, u64, usize, Wish);
+
 /// What is served, and under which names.
 pub struct Site {
     sources: Vec<Arc<dyn Source>>,
     hosts: [String; 2],
+    packets: Mutex<VecDeque<(PacketKey, Arc<Vec<u8>>)>>,
 }
 
 /// An answer before it is sent.
 pub struct Answer {
     status: u16,
     kind: &'static str,
-    pub body: Vec<u8>,
+    pub body: Arc<Vec<u8>>,
 }
 
 impl Answer {
@@ -34,7 +42,7 @@ impl Answer {
         Self {
             status: 200,
             kind,
-            body,
+            body: Arc::new(body),
         }
     }
 
@@ -70,6 +78,7 @@ impl Site {
         Self {
             sources,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
+            packets: Mutex::default(),
         }
     }
 
@@ -130,12 +139,10 @@ impl Site {
                     &serde_json::json!({ "state": source.state(), "run": source.describe() }),
                 )
             }),
-            ["", "api", "run", run, "frame", number] => self.with(run, |source| {
-                let Ok(number) = number.parse() else {
-                    return Answer::refused(404, "a frame is a number");
-                };
-                frame(source, number, query)
-            }),
+            ["", "api", "run", run, "frame", number] => match (run.parse(), number.parse()) {
+                (Ok(run), Ok(number)) => self.frame(run, number, query),
+                _ => Answer::refused(404, "runs and frames are numbers"),
+            },
             ["", "api", "run", run, "steps"] => self.with(run, |source| {
                 let from = parameter(query, "from").and_then(|f| f.parse().ok());
                 let (first, lines) = source.steps(from.unwrap_or(0));
@@ -143,6 +150,39 @@ impl Site {
                 Answer::new("application/json", body.into_bytes())
             }),
             _ => Answer::refused(404, "there is nothing here"),
+        }
+    }
+
+    fn frame(&self, run: usize, number: usize, query: &str) -> Answer {
+        let Some(source) = self.sources.get(run) else {
+            return Answer::refused(404, "there is no such run");
+        };
+        let wish = Wish {
+            has_faces: parameter(query, "faces").and_then(|f| f.parse().ok()),
+            field: parameter(query, "field").and_then(Field::named),
+        };
+        let key = (run, source.generation(), number, wish);
+        let kept = || self.packets.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept().iter().find(|(k, _)| *k == key).map(|p| p.1.clone());
+        let body = match found {
+            Some(packet) => packet,
+            None => match source.frame(number) {
+                Ok(frame) => {
+                    let packet = Arc::new(pack(&frame, source.describe().time_step, wish));
+                    let mut kept = kept();
+                    kept.push_back((key, packet.clone()));
+                    if kept.len() > KEPT_PACKETS {
+                        kept.pop_front();
+                    }
+                    packet
+                }
+                Err(e) => return Answer::refused(422, &e.to_string()),
+            },
+        };
+        Answer {
+            status: 200,
+            kind: "application/octet-stream",
+            body,
         }
     }
 
@@ -170,20 +210,6 @@ impl Site {
             Some(source) => then(source.as_ref()),
             None => Answer::refused(404, "there is no such run"),
         }
-    }
-}
-
-fn frame(source: &dyn Source, number: usize, query: &str) -> Answer {
-    let wish = Wish {
-        has_faces: parameter(query, "faces").and_then(|f| f.parse().ok()),
-        field: parameter(query, "field").and_then(Field::named),
-    };
-    match source.frame(number) {
-        Ok(frame) => {
-            let packet = pack(&frame, source.describe().time_step, wish);
-            Answer::new("application/octet-stream", packet)
-        }
-        Err(e) => Answer::refused(422, &e.to_string()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! closed browser holds nobody up, and a run never waits for those who look at it.
 
 mod assets;
+mod command;
 mod connection;
 mod folder;
 mod http;

@@ -1,12 +1,12 @@
 //! A simulation that goes on while somebody watches, can be dragged about and changed.
 
+use crate::command::{Changes, Command};
 use crate::source::{Described, Source, SourceError, State};
 use muslin::force::grip::Hand;
 use muslin::linalg::Vec3;
 use muslin::record::Frame;
 use muslin::scene::{Override, SceneError, SceneSource};
 use muslin::simulation::Simulation;
-use serde::Deserialize;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -20,72 +20,6 @@ const MOST_STEPS: usize = 20_000;
 const MOST_WAITING: usize = 256;
 /// The hand holds the weight of all cloth at this distance, m.
 const HAND_SAG: f64 = 0.02;
-
-/// What the page can ask for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields, tag = "command")]
-enum Command {
-    Pause,
-    Play,
-    /// One frame, then stand still.
-    Step,
-    Restart,
-    /// Takes a vertex of a cloth; `to` is where the hand is, m.
-    Grab {
-        cloth: String,
-        vertex: usize,
-        to: [f64; 3],
-    },
-    /// Moves the hand, m.
-    Move {
-        to: [f64; 3],
-    },
-    Release,
-    Set(Changes),
-}
-
-/// Changes of the scene while it runs.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Changes {
-    /// Coefficient between any two objects.
-    friction: Option<f64>,
-    /// m/s².
-    gravity: Option<[f64; 3]>,
-    /// m/s.
-    wind: Option<[f64; 3]>,
-    /// s.
-    time_step: Option<f64>,
-}
-
-impl Changes {
-    fn merge(&mut self, newer: &Self) {
-        self.friction = newer.friction.or(self.friction);
-        self.gravity = newer.gravity.or(self.gravity);
-        self.wind = newer.wind.or(self.wind);
-        self.time_step = newer.time_step.or(self.time_step);
-    }
-
-    /// The same as changes from the command line.
-    fn overrides(&self, objects: &[String]) -> Result<Vec<Override>, SceneError> {
-        let mut texts = Vec::new();
-        if let Some(mu) = self.friction {
-            // Pairs come before objects, so they have to go; then every object says the same.
-            texts.push("friction=[]".to_string());
-            texts.extend(objects.iter().map(|o| format!("{o}.friction={mu:?}")));
-        }
-        if let Some(g) = self.gravity {
-            texts.push(format!("gravity={g:?}"));
-        }
-        if let Some(w) = self.wind {
-            texts.push(format!("wind.velocity={w:?}"));
-        }
-        if let Some(dt) = self.time_step {
-            texts.push(format!("solver.time_step={dt:?}"));
-        }
-        texts.iter().map(|t| Override::parse(t)).collect()
-    }
-}
 
 /// A live simulation on a thread of its own.
 pub struct LiveRun {
@@ -181,6 +115,10 @@ impl Drop for LiveRun {
 impl Source for LiveRun {
     fn describe(&self) -> Described {
         self.shared.board().described.clone()
+    }
+
+    fn generation(&self) -> u64 {
+        self.shared.board().generation
     }
 
     fn state(&self) -> State {

@@ -28,7 +28,7 @@ impl Field {
 }
 
 /// What the page asks for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// Connectivity that it has already.
     pub has_faces: Option<usize>,

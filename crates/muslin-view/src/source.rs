@@ -78,6 +78,8 @@ pub struct SourceError(pub String);
 pub trait Source: Send + Sync {
     /// What it is.
     fn describe(&self) -> Described;
+    /// Changes when the run begins anew.
+    fn generation(&self) -> u64;
     /// How far it has got.
     fn state(&self) -> State;
     /// A frame.

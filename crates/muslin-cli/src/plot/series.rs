@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct Steps(Vec<Value>);
 
 impl Steps {
-    /// Reads a run's steps. A last line that is not whole yet, as in a run that goes on, is left out.
+    /// Reads a run's steps. Lines that are not whole, such as the last one of a run that goes on, are left out.
     pub fn read(dir: &Path) -> Result<Self, Failure> {
         let path = dir.join("steps.jsonl");
         let file = std::fs::File::open(&path).map_err(|e| {
@@ -20,19 +20,20 @@ impl Steps {
             ))
         })?;
         let mut lines = Vec::new();
-        let mut broken = None;
+        let mut damaged = Vec::new();
         for (i, line) in std::io::BufReader::new(file).lines().enumerate() {
             let line = line.map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
-            if let Some(at) = broken {
-                return Err(Failure::Input(format!(
-                    "{}: line {at} is damaged; the lines before it can be kept",
-                    path.display()
-                )));
-            }
             match serde_json::from_str::<Value>(&line) {
                 Ok(value) => lines.push(value),
-                Err(_) => broken = Some(i + 1),
+                Err(_) => damaged.push((i + 1).to_string()),
             }
+        }
+        if !damaged.is_empty() {
+            eprintln!(
+                "{}: left out what is not whole: line {}",
+                path.display(),
+                damaged.join(", ")
+            );
         }
         if lines.is_empty() {
             return Err(Failure::Input(format!(

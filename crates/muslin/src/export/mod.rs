@@ -11,7 +11,7 @@ mod spool;
 mod usd;
 mod vtu;
 
-use crate::record::{FrameReader, RecordError};
+use crate::record::{Frame, FrameReader, RecordError};
 use crate::scene::{SceneFile, SceneSource};
 use crate::simulation::steps_per_frame;
 use muslin_linalg::Vec3;
@@ -236,11 +236,22 @@ impl<'a> Job<'a> {
         mut take: impl FnMut(usize, f64, &[Piece]) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
         for (done, number) in self.frames.iter().enumerate() {
-            let frame = self.reader.read(*number)?;
+            let frame = self.read(*number)?;
             take(*number, frame.time, &piece::pieces(self, &frame))?;
             progress(done + 1, self.frames.len());
         }
         Ok(())
+    }
+
+    /// Reads a frame. Other programs expect every frame, so a damaged one is not left out.
+    fn read(&self, number: usize) -> Result<Frame, RecordError> {
+        self.reader.read(number).map_err(|e| match number.checked_sub(1) {
+            Some(before) if before >= self.frames[0] => RecordError::Refused(format!(
+                "frame {number} cannot be exported: {e}; the frames before it can, with --frames {}-{before}",
+                self.frames[0]
+            )),
+            _ => e,
+        })
     }
 
     /// For formats with one connectivity for all times.

@@ -25,7 +25,7 @@ plane = { point = [0, 0, -0.15], size = 2 }
 [obstacle.ball]
 sphere = { radius = 0.05 }
 translate = [0, 0, -0.08]
-keyframes = [{ time = 0 }, { time = 0.03 }, { time = 1, translate = [0.2, 0, 0] }]
+keyframes = [{ time = 0 }, { time = 1, translate = [0.2, 0, 0] }]
 "#;
 
 struct Folder(PathBuf);
@@ -50,7 +50,7 @@ impl Folder {
         place
     }
 
-    /// A recording in which a square becomes two.
+    /// A recording in which a square becomes two, beside one obstacle that stays and one that moves from frame 2 on.
     fn changing(name: &str) -> Self {
         let place = Self::new(name);
         let run = place.0.join("run");
@@ -68,6 +68,17 @@ impl Folder {
             file.array("sheet/x", &[x.len() / 3, 3], &x).unwrap();
             file.array("sheet/v", &[x.len() / 3, 3], &vec![0.5f32; x.len()])
                 .unwrap();
+            for (name, moved) in [("ball", n.saturating_sub(1)), ("floor", 0)] {
+                let x = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, moved as f64];
+                if n as i32 == holder || moved > 0 {
+                    file.array(&format!("obstacle:{name}/x"), &[3, 3], &x)
+                        .unwrap();
+                }
+                if n as i32 == holder {
+                    file.array(&format!("obstacle:{name}/faces"), &[1, 3], &[0i32, 1, 2])
+                        .unwrap();
+                }
+            }
             if n as i32 == holder {
                 let faces: Vec<i32> = (0..squares as i32)
                     .flat_map(|s| [0, 1, 3, 0, 3, 2].map(|v| v + 2 * s))
@@ -223,17 +234,15 @@ fn usd_follows_a_changing_topology() {
 
 #[test]
 fn a_late_motion_in_usd_is_not_spread_over_the_rest_before() {
-    let place = Folder::run("late");
+    let place = Folder::changing("late");
     let written = place.export("run.usda", &only("ball")).unwrap();
     let text = std::fs::read_to_string(&written[0]).unwrap();
     let points = samples(&text, "point3f[] points");
-    // It starts after 0.03 s, which is after frame 1.
-    assert_eq!(
-        points.iter().map(|p| p.0).collect::<Vec<_>>(),
-        [0, 1, 2, 3, 4]
-    );
+    let frames: Vec<usize> = points.iter().map(|p| p.0).collect();
+    assert_eq!(frames, [0, 1, 2, 3]);
     assert_eq!(points[0].1, points[1].1);
     assert_ne!(points[1].1, points[2].1);
+    assert_ne!(points[2].1, points[3].1);
     let still = place.export("still.usda", &only("floor")).unwrap();
     let text = std::fs::read_to_string(&still[0]).unwrap();
     assert!(text.contains("point3f[] points = [") && !text.contains("timeSamples"));

@@ -87,7 +87,7 @@ pub(super) fn write(
     let mut written = Vec::new();
     let mut collection = String::new();
     for (done, number) in job.frames.iter().enumerate() {
-        let frame = job.reader.read(*number)?;
+        let frame = job.read(*number)?;
         let files = [
             (frame_path(job, &vtu, *number), surfaces(job, &frame)),
             (frame_path(job, &contacts, *number), touches(job, &frame)),

@@ -65,6 +65,7 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
             two_sided: true,
             shadow: true,
             on_top: false,
+            fades: None,
         })
         .collect();
     for obstacle in &frame.obstacles {
@@ -76,7 +77,9 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
     if let Some(height) = options.ground {
         let half = 12.0 * options.view.radius.max(0.1);
         let corner = Vec3::new(options.view.to.x - half, options.view.to.y - half, height);
-        surfaces.push(floor(corner, Vec3::X * 2.0 * half, Vec3::Y * 2.0 * half));
+        let mut ground = floor(corner, Vec3::X * 2.0 * half, Vec3::Y * 2.0 * half);
+        ground.fades = Some(half);
+        surfaces.push(ground);
     }
     if options.contacts {
         surfaces.extend(overlay::contacts(&frame.contacts, options.view.radius));
@@ -101,6 +104,7 @@ fn solid(obstacle: &FrameObstacle) -> Surface {
         two_sided: false,
         shadow: true,
         on_top: false,
+        fades: None,
     };
     for face in &obstacle.faces {
         let [a, b, c] = face.map(|v| obstacle.positions[v as usize]);
@@ -129,6 +133,7 @@ fn floor(corner: Vec3, along: Vec3, across: Vec3) -> Surface {
         two_sided: false,
         shadow: false,
         on_top: false,
+        fades: None,
     };
     let normal = along.cross(across).normalize_or_zero();
     // In pieces: the part behind the camera is left out piece by piece.

@@ -48,6 +48,7 @@ fn empty(color: [f32; 3]) -> Surface {
         two_sided: false,
         shadow: false,
         on_top: true,
+        fades: None,
     }
 }
 

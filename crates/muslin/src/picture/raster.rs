@@ -19,6 +19,8 @@ pub(super) struct Surface {
     pub shadow: bool,
     /// Whether it is drawn over everything else, without light and shadow.
     pub on_top: bool,
+    /// Distance from what is looked at where it has faded into the sky, m; none if it does not fade.
+    pub fades: Option<f64>,
 }
 
 /// Samples along each side of a pixel.
@@ -255,10 +257,12 @@ fn fill(
             } else {
                 1.0
             };
-            *sample = Sample {
-                depth,
-                color: surface.color.map(|c| (c * tint * brightness).powf(1.6)),
-            };
+            let mut color = surface.color.map(|c| (c * tint * brightness).powf(1.6));
+            if let Some(far) = surface.fades {
+                let share = (2.0 * position.distance(shadow.centre) / far - 1.0).clamp(0.0, 1.0);
+                color = std::array::from_fn(|k| color[k] + share as f32 * (SKY[k] - color[k]));
+            }
+            *sample = Sample { depth, color };
         },
     );
 }
