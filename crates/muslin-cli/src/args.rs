@@ -48,6 +48,7 @@ pub struct SceneOptions {
 }
 
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools)] // each is a switch of the command line
 pub struct RunOptions {
     #[command(flatten)]
     pub scene: SceneOptions,

@@ -13,7 +13,7 @@ const LONGEST_BODY: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
 /// A request has to be there after this time; an idle connection is closed after the other.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-const IDLE_TIME: Duration = Duration::from_secs(60);
+const IDLE_TIME: Duration = Duration::from_mins(1);
 /// How often a waiting connection looks whether the viewer has ended.
 const LOOK: Duration = Duration::from_millis(500);
 

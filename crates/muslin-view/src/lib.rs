@@ -57,7 +57,7 @@ impl Viewer {
             port,
             ended,
             listener: Some(std::thread::spawn(move || {
-                listen(&listener, &site, &watched)
+                listen(&listener, &site, &watched);
             })),
         })
     }

@@ -277,7 +277,7 @@ fn until(viewer: &Viewer, wanted: impl Fn(&serde_json::Value) -> bool) -> serde_
         if wanted(&state) {
             return state;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{state}");
+        assert!(begun.elapsed() < Duration::from_mins(1), "{state}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

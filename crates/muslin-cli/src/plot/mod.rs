@@ -17,7 +17,10 @@ const USUAL: [&str; 4] = ["residual", "contacts", "iterations", "seconds.total"]
 
 /// Draws a plot.
 pub fn plot(options: &PlotOptions) -> Result<(), Failure> {
-    let ending = options.out.extension().map(|e| e.to_ascii_lowercase());
+    let ending = options
+        .out
+        .extension()
+        .map(std::ffi::OsStr::to_ascii_lowercase);
     let svg = match ending.as_ref().and_then(|e| e.to_str()) {
         Some("svg") => true,
         Some("png") => false,

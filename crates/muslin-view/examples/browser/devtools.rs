@@ -1,7 +1,7 @@
-//! A browser driven over its DevTools protocol.
+//! A browser driven over the protocol of its developer tools.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +14,9 @@ pub type Outcome<T> = Result<T, String>;
 fn said(what: &str) -> impl Fn(&dyn std::fmt::Display) -> String + '_ {
     move |e| format!("{what}: {e}")
 }
+
+/// How long an answer of the browser is waited for.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A browser without a window.
 pub struct Browser {
@@ -77,14 +80,16 @@ impl Browser {
         stream
             .write_all(request.as_bytes())
             .map_err(|e| e.to_string())?;
-        let mut answer = String::new();
         stream
-            .read_to_string(&mut answer)
+            .set_read_timeout(Some(PATIENCE))
             .map_err(|e| e.to_string())?;
-        let body = answer.split("\r\n\r\n").nth(1).ok_or("no answer")?;
-        let target: Value = serde_json::from_str(body).map_err(|e| e.to_string())?;
+        let body = answer(&mut BufReader::new(stream)).map_err(|e| e.to_string())?;
+        let target: Value = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
         let address = target["webSocketDebuggerUrl"].as_str().ok_or("no page")?;
         let stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(|e| e.to_string())?;
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .map_err(|e| e.to_string())?;
         let (socket, _) = tungstenite::client(address, stream).map_err(|e| e.to_string())?;
         let mut page = Page {
             socket,
@@ -92,9 +97,9 @@ impl Browser {
             errors: Vec::new(),
         };
         for domain in ["Runtime.enable", "Log.enable", "Page.enable"] {
-            page.call(domain, json!({}))?;
+            page.call(domain, &json!({}))?;
         }
-        page.call("Page.navigate", json!({ "url": url }))?;
+        page.call("Page.navigate", &json!({ "url": url }))?;
         Ok(page)
     }
 }
@@ -107,6 +112,26 @@ impl Drop for Browser {
     }
 }
 
+/// The body of an answer; the browser does not hang up by itself.
+fn answer(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(body)
+}
+
 /// A page.
 pub struct Page {
     socket: WebSocket<TcpStream>,
@@ -116,7 +141,7 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn call(&mut self, method: &str, parameters: Value) -> Outcome<Value> {
+    pub fn call(&mut self, method: &str, parameters: &Value) -> Outcome<Value> {
         let id = self.next;
         self.next += 1;
         let text = json!({ "id": id, "method": method, "params": parameters }).to_string();
@@ -158,7 +183,7 @@ impl Page {
     pub fn eval(&mut self, expression: &str) -> Outcome<Value> {
         let result = self.call(
             "Runtime.evaluate",
-            json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }),
+            &json!({ "expression": expression, "awaitPromise": true, "returnByValue": true }),
         )?;
         match result.get("exceptionDetails") {
             Some(details) => Err(format!("{expression}: {details}")),
@@ -170,7 +195,7 @@ impl Page {
     pub fn until(&mut self, expression: &str) -> Outcome<()> {
         let begun = Instant::now();
         while self.eval(expression)? != Value::Bool(true) {
-            if begun.elapsed() > Duration::from_secs(60) {
+            if begun.elapsed() > Duration::from_mins(1) {
                 return Err(format!(
                     "waited in vain for {expression}; the page complained: {:?}",
                     self.errors
@@ -186,7 +211,7 @@ impl Page {
         let buttons = u8::from(kind != "mouseReleased");
         self.call(
             "Input.dispatchMouseEvent",
-            json!({ "type": kind, "x": at[0], "y": at[1], "button": "left", "buttons": buttons, "clickCount": 1 }),
+            &json!({ "type": kind, "x": at[0], "y": at[1], "button": "left", "buttons": buttons, "clickCount": 1 }),
         )?;
         Ok(())
     }
@@ -196,7 +221,7 @@ impl Page {
         for kind in ["keyDown", "keyUp"] {
             self.call(
                 "Input.dispatchKeyEvent",
-                json!({ "type": kind, "key": key }),
+                &json!({ "type": kind, "key": key }),
             )?;
         }
         Ok(())
@@ -204,7 +229,7 @@ impl Page {
 
     /// Saves what the page shows; the file is PNG in base64, as the browser hands it over.
     pub fn screenshot(&mut self, path: &Path) -> Outcome<()> {
-        let shot = self.call("Page.captureScreenshot", json!({ "format": "png" }))?;
+        let shot = self.call("Page.captureScreenshot", &json!({ "format": "png" }))?;
         let data = shot["data"].as_str().ok_or("no picture")?;
         std::fs::write(path, decode(data)).map_err(|e| format!("{}: {e}", path.display()))
     }

@@ -332,7 +332,7 @@ fn vtu_files_and_their_collection() {
         .map(|b| &b.positions)
         .chain(frame.obstacles.iter().map(|o| &o.positions))
         .flatten()
-        .flat_map(|p| p.to_array())
+        .flat_map(Vec3::to_array)
         .collect();
     assert_eq!(points, expected);
 }

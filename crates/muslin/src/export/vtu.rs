@@ -52,7 +52,7 @@ impl Grid {
     }
 
     fn vectors(&mut self, name: &str, values: &[Vec3]) {
-        let flat: Vec<[f64; 3]> = values.iter().map(|v| v.to_array()).collect();
+        let flat: Vec<[f64; 3]> = values.iter().map(Vec3::to_array).collect();
         self.array(name, "Float64", 3, &flat);
     }
 
@@ -154,9 +154,12 @@ fn surfaces(job: &Job, frame: &Frame) -> Grid {
     grid.section("Points", |g| g.vectors("points", &points));
     grid.cells(&connectivity, 3, TRIANGLE);
     grid.section("PointData", |g| {
-        let velocity = |p: &super::piece::Piece| match p.velocities.is_empty() {
-            true => vec![Vec3::ZERO; p.positions.len()],
-            false => p.velocities.clone(),
+        let velocity = |p: &super::piece::Piece| {
+            if p.cloth {
+                p.velocities.clone()
+            } else {
+                vec![Vec3::ZERO; p.positions.len()]
+            }
         };
         let velocities: Vec<Vec3> = pieces.iter().flat_map(velocity).collect();
         g.vectors("velocity", &velocities);

@@ -189,7 +189,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("muslin-film-{}.gif", std::process::id()));
         let mut film = Film::create(&path, [8, 6], 30.0).unwrap();
         for i in 0..30u8 {
-            film.add(&vec![8 * i; 3 * 8 * 6]).unwrap();
+            film.add(&[8 * i; 3 * 8 * 6]).unwrap();
         }
         film.finish().unwrap();
         let mut reader = gif::DecodeOptions::new()
