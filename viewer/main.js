@@ -121,6 +121,7 @@ class Page {
 
   fit() {
     const about = this.runs[0].about;
+    if (this.fitted && this.stages[0].frame) this.stages[0].settle(this.stages[0].frame, about);
     const [c, r] = [this.stages[0].ball.center, this.stages[0].ball.radius];
     const opening = (this.camera.fov * Math.PI) / 360;
     const distance = (1.15 * r) / Math.sin(Math.min(opening, opening * this.camera.aspect));
@@ -134,8 +135,8 @@ class Page {
       this.controls.target.copy(c);
       this.camera.position.copy(c).addScaledVector(direction, distance);
     }
-    this.camera.near = r / 200;
-    this.camera.far = r * 200;
+    this.camera.near = r / 50;
+    this.camera.far = r * 100;
     this.fitted = true;
     this.controls.update();
     this.stale = true;

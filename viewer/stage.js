@@ -27,6 +27,20 @@ function checker(low, high) {
   return texture;
 }
 
+// Squares of a plane, counted from the origin, so that they stay where they are.
+function planeSquares(x) {
+  const corner = (i) => new Vector3().fromArray(x, 3 * i);
+  const along = corner(1).sub(corner(0)).normalize();
+  const normal = along.clone().cross(corner(2).sub(corner(0))).normalize();
+  const across = normal.cross(along);
+  const uv = new Float32Array((2 * x.length) / 3);
+  for (let i = 0; i < uv.length / 2; i++) {
+    const p = corner(i);
+    uv.set([p.dot(along) / (2 * GROUND_SQUARE), p.dot(across) / (2 * GROUND_SQUARE)], 2 * i);
+  }
+  return uv;
+}
+
 export class Stage {
   constructor() {
     this.scene = new Scene();
@@ -52,7 +66,7 @@ export class Stage {
 
   buildGround() {
     const texture = checker("#d8d8d4", "#e9e9e6");
-    texture.repeat.set(20, 20);
+    this.tiles = checker("#d8d8d4", "#e9e9e6");
     this.ground = new Mesh(new PlaneGeometry(1, 1), new MeshLambertMaterial({ map: texture }));
     this.ground.receiveShadow = true;
     this.scene.add(this.ground);
@@ -124,7 +138,7 @@ export class Stage {
       g.setIndex(new BufferAttribute(s.faces, 1));
       g.setAttribute("position", new BufferAttribute(new Float32Array(s.x), 3));
       g.setAttribute("normal", new BufferAttribute(new Int16Array(s.normal), 4, true));
-      g.setAttribute("uv", new BufferAttribute(s.uv ?? new Float32Array(2 * s.vertices), 2));
+      g.setAttribute("uv", new BufferAttribute(s.uv ?? this.plainUv(s), 2));
       shown.facesFrame = facesFrame;
       shown.faces = s.faces;
       shown.plainUv = s.uv;
@@ -140,6 +154,10 @@ export class Stage {
     shown.data = s;
   }
 
+  plainUv(s) {
+    return this.planes?.has(s.name) ? planeSquares(s.x) : new Float32Array(2 * s.vertices);
+  }
+
   makeSurface(s, index) {
     const geometry = new BufferGeometry();
     const plane = this.planes?.has(s.name);
@@ -150,9 +168,11 @@ export class Stage {
       // Both sides, the back darker: what is turned over is seen to be.
       group.push(new Mesh(geometry, material(FrontSide, 1.25)), new Mesh(geometry, material(BackSide, 0.8)));
     } else {
-      group.push(new Mesh(geometry, plane ? new MeshLambertMaterial({ color: 0xd0d0cc, side: DoubleSide, fog: false }) : material(FrontSide, 1)));
+      group.push(new Mesh(geometry, plane ? new MeshLambertMaterial({ map: this.tiles, side: DoubleSide, fog: false }) : material(FrontSide, 1)));
     }
     group.forEach((mesh, i) => {
+      // Cloth lies a fraction of a millimetre above what it rests on: obstacles are drawn a little farther away.
+      if (!s.cloth) Object.assign(mesh.material, { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 8 });
       mesh.castShadow = !plane && i === 0;
       mesh.receiveShadow = true;
       mesh.frustumCulled = false;

@@ -314,6 +314,7 @@ fn large(browser: &Browser, run: &Path) -> Outcome<()> {
         fetched.as_f64().unwrap_or(f64::NAN)
     );
     page.eval("muslin.go(0)")?;
+    page.until("muslin.shown[0] === 0")?;
     page.key("s")?;
     page.eval(
         "(window.begun = performance.now(), window.painted = muslin.painted, muslin.play(true))",
