@@ -222,7 +222,7 @@ export class Stage {
     this.dots.visible = on && n > 0;
     this.arrows.visible = on && this.options.impulses && n > 0;
     if (!on || n === 0) return;
-    const size = Math.min(0.006 * this.ball.radius, 0.3 * this.ball.radius / Math.sqrt(n));
+    const size = Math.min(0.012 * this.ball.radius, 0.3 * this.ball.radius / Math.sqrt(n));
     const matrix = new Matrix4().makeScale(size, size, size);
     const colour = new Color();
     let largest = 0;
