@@ -1,6 +1,7 @@
 //! Chores, so that one command does everything where only the Rust toolchain is installed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod browser;
 mod house;
 mod uniaxial;
 
@@ -13,6 +14,7 @@ const USAGE: &str = "cargo xtask CHORE
   test       format, lints, all tests, generated files, validation scenes: what has to pass
   quick      unit tests and lints only
   scenes     run the validation scenes and compare with what they expect
+  browser    look at the viewer in a browser without a window (uses or fetches Chromium)
   bench      the benches; prints tables
   stress     the stress scenes with both methods, every step judged: [PERTURBATIONS [FRAMES [SCENE...]]]
   generate   write generated files anew (--check: only compare)";
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
         ["scenes"] => build().and_then(|()| scenes()),
+        ["browser"] => browser::check(),
         ["bench"] => cargo(&["bench", "--workspace"]),
         ["stress", ..] => stress(&words[1..]),
         ["generate"] => build().and_then(|()| generate(false)),

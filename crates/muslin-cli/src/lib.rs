@@ -4,9 +4,13 @@
 
 mod args;
 mod check;
+mod export;
+mod gallery;
+mod plot;
 mod render;
 mod run;
 mod subdivide;
+mod view;
 
 use clap::Parser;
 use muslin::record::RecordError;
@@ -63,6 +67,10 @@ pub fn main() -> ExitCode {
         args::Command::Schema => check::schema(),
         args::Command::Render(options) => render::render(&options),
         args::Command::Subdivide(options) => subdivide::subdivide(&options),
+        args::Command::Gallery(options) => gallery::gallery(&options),
+        args::Command::Export(options) => export::export(&options),
+        args::Command::View(options) => view::view(&options),
+        args::Command::Plot(options) => plot::plot(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,10 +3,12 @@
 use crate::Failure;
 use crate::args::RunOptions;
 use crate::check::overrides;
+use crate::view::{open, wait};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use muslin::record::{Existing, RunFolder, Summary};
 use muslin::scene::{Override, SceneSource};
 use muslin::simulation::Simulation;
+use muslin_view::RecordedRun;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,8 +44,15 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         }
         RunFolder::create(&folder, &simulation)?
     };
+    // Whoever looks reads the folder: the run never waits for them.
+    let viewer = if options.view {
+        let source = RecordedRun::open(&folder)?;
+        Some(open(vec![Arc::new(source)], options.port, options.no_open)?)
+    } else {
+        None
+    };
     let bar = progress_bar(&simulation, options.quiet);
-    let interrupted = watch_for_interrupt()?;
+    let interrupted = watch_for_interrupt("finishing the step")?;
     let mut unconverged = 0;
     while simulation.frame() < simulation.scene.output.frames {
         let report = match simulation.advance() {
@@ -86,6 +95,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if !options.quiet {
         report(&summary, &folder);
     }
+    if viewer.is_some() {
+        wait(&interrupted);
+    }
     if summary.expectations.iter().all(|e| e.met) {
         return Ok(());
     }
@@ -113,14 +125,14 @@ fn progress_bar(simulation: &Simulation, quiet: bool) -> ProgressBar {
 }
 
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
-fn watch_for_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+pub fn watch_for_interrupt(says: &'static str) -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = flag.clone();
     let handler = move || {
         if raised.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nfinishing the step; press Ctrl-C again to stop at once");
+        eprintln!("\n{says}; press Ctrl-C again to stop at once");
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::Other(format!("Ctrl-C cannot be watched: {e}")))?;
@@ -188,7 +200,7 @@ fn report(summary: &Summary, folder: &Path) {
     }
     report_expectations(summary);
     println!("recorded in {}; look at it with", folder.display());
-    println!("  muslin render {} --out picture.png", folder.display());
+    println!("  muslin view {}", folder.display());
 }
 
 fn report_expectations(summary: &Summary) {

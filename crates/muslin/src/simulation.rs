@@ -277,6 +277,21 @@ impl Simulation {
         self.pool.current_num_threads()
     }
 
+    /// Takes over the state of another simulation of the same bodies, at the frame it has completed last. Says whether
+    /// that was possible: the numbers of vertices must agree.
+    pub fn continue_from(&mut self, other: &Self) -> bool {
+        let (new, old) = (&mut self.world, &other.world);
+        let same = new.bodies.iter().map(|b| &b.vertices);
+        if !same.eq(old.bodies.iter().map(|b| &b.vertices)) {
+            return false;
+        }
+        new.state = old.state.clone();
+        new.touches.clone_from(&old.touches);
+        new.impulses.clone_from(&old.impulses);
+        self.set_steps(other.frame() * self.steps_per_frame);
+        true
+    }
+
     /// Puts the clock to a step, for resuming; the state must be set to that step's.
     pub(crate) fn set_steps(&mut self, steps: usize) {
         self.steps = steps;

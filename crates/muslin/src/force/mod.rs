@@ -7,6 +7,7 @@
 pub mod bend;
 pub mod drag;
 mod element;
+pub mod grip;
 mod group;
 pub mod spring;
 pub mod stretch;

@@ -1,13 +1,19 @@
 //! Pictures of a recording, made on the CPU: no display, no GPU.
 
+mod animation;
 mod camera;
+mod overlay;
 mod raster;
+mod text;
 
+pub use animation::{ContactSheet, Film};
 pub use camera::View;
+pub use text::write_text;
 
 use crate::record::{Frame, FrameObstacle, RecordError};
 use muslin_linalg::Vec3;
-use raster::{Canvas, Surface, smooth_normals};
+pub use raster::smooth_normals;
+use raster::{Canvas, Surface};
 use std::path::Path;
 
 /// Colours of the pieces of cloth, front sides; backs are darker.
@@ -31,6 +37,8 @@ pub struct PictureOptions {
     pub ground: Option<f64>,
     /// Obstacles that are drawn as ground: flat squares of four vertices.
     pub planes: Vec<String>,
+    /// Whether contacts are drawn over everything, coloured by what they do.
+    pub contacts: bool,
 }
 
 /// Side of the squares of the pattern on cloth and ground, m.
@@ -56,6 +64,8 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
             color: PALETTE[i % PALETTE.len()],
             two_sided: true,
             shadow: true,
+            on_top: false,
+            fades: None,
         })
         .collect();
     for obstacle in &frame.obstacles {
@@ -67,7 +77,12 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
     if let Some(height) = options.ground {
         let half = 12.0 * options.view.radius.max(0.1);
         let corner = Vec3::new(options.view.to.x - half, options.view.to.y - half, height);
-        surfaces.push(floor(corner, Vec3::X * 2.0 * half, Vec3::Y * 2.0 * half));
+        let mut ground = floor(corner, Vec3::X * 2.0 * half, Vec3::Y * 2.0 * half);
+        ground.fades = Some(half);
+        surfaces.push(ground);
+    }
+    if options.contacts {
+        surfaces.extend(overlay::contacts(&frame.contacts, options.view.radius));
     }
     Canvas::new(options.size, &options.view, &surfaces).finish()
 }
@@ -88,6 +103,8 @@ fn solid(obstacle: &FrameObstacle) -> Surface {
         color: OBSTACLE_COLOR,
         two_sided: false,
         shadow: true,
+        on_top: false,
+        fades: None,
     };
     for face in &obstacle.faces {
         let [a, b, c] = face.map(|v| obstacle.positions[v as usize]);
@@ -115,6 +132,8 @@ fn floor(corner: Vec3, along: Vec3, across: Vec3) -> Surface {
         color: [0.78, 0.78, 0.76],
         two_sided: false,
         shadow: false,
+        on_top: false,
+        fades: None,
     };
     let normal = along.cross(across).normalize_or_zero();
     // In pieces: the part behind the camera is left out piece by piece.

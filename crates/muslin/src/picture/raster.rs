@@ -17,12 +17,21 @@ pub(super) struct Surface {
     pub two_sided: bool,
     /// Whether it casts a shadow.
     pub shadow: bool,
+    /// Whether it is drawn over everything else, without light and shadow.
+    pub on_top: bool,
+    /// Distance from what is looked at where it has faded into the sky, m; none if it does not fade.
+    pub fades: Option<f64>,
 }
 
 /// Samples along each side of a pixel.
 const OVERSAMPLE: usize = 2;
 /// Pixels along each side of the shadow map.
 const SHADOW: usize = 1024;
+/// Added to the inverse depth (1/m) of what is drawn over everything else.
+const ON_TOP: f32 = 1e6;
+/// Samples of the shadow map along each side of the square that is averaged, and their distance in its pixels.
+const SOFT: i32 = 5;
+const SOFT_STEP: f64 = 1.4;
 /// Direction to the light.
 const LIGHT: Vec3 = Vec3::new(0.35, -0.45, 0.85);
 const SKY: [f32; 3] = [0.93, 0.95, 0.97];
@@ -50,7 +59,8 @@ struct Corner {
     pattern: [f64; 2],
 }
 
-pub(super) fn smooth_normals(positions: &[Vec3], faces: &[[i32; 3]]) -> Vec<Vec3> {
+/// Unit normals of vertices: those of the faces round them, weighted by area. Zero where there is no face.
+pub fn smooth_normals(positions: &[Vec3], faces: &[[i32; 3]]) -> Vec<Vec3> {
     let mut normals = vec![Vec3::ZERO; positions.len()];
     for f in faces {
         let [a, b, c] = f.map(|v| positions[v as usize]);
@@ -204,7 +214,18 @@ fn fill(
             // Perspective: what is linear on the surface is linear on the screen only after division by depth.
             let inverse: f64 = (0..3).map(|k| w[k] * corners[k].inverse_depth).sum();
             let sample = &mut samples[index];
-            if inverse as f32 <= sample.depth {
+            // Nearer than near: still sorted among themselves.
+            let depth = if surface.on_top {
+                inverse as f32 + ON_TOP
+            } else {
+                inverse as f32
+            };
+            if depth <= sample.depth {
+                return;
+            }
+            if surface.on_top {
+                let color = surface.color.map(|c| c.powf(1.6));
+                *sample = Sample { depth, color };
                 return;
             }
             let share: [f64; 3] =
@@ -229,17 +250,19 @@ fn fill(
             let ambient = 0.42 + 0.14 * normal.z;
             let mut brightness = (ambient + 0.62 * direct) as f32;
             if odd {
-                brightness *= 0.90;
+                brightness *= 0.84;
             }
             let tint = if behind && surface.two_sided {
                 0.72
             } else {
                 1.0
             };
-            *sample = Sample {
-                depth: inverse as f32,
-                color: surface.color.map(|c| (c * tint * brightness).powf(1.6)),
-            };
+            let mut color = surface.color.map(|c| (c * tint * brightness).powf(1.6));
+            if let Some(far) = surface.fades {
+                let share = (2.0 * position.distance(shadow.centre) / far - 1.0).clamp(0.0, 1.0);
+                color = std::array::from_fn(|k| color[k] + share as f32 * (SKY[k] - color[k]));
+            }
+            *sample = Sample { depth, color };
         },
     );
 }
@@ -292,16 +315,17 @@ impl ShadowMap {
     fn light_at(&self, p: Vec3) -> f64 {
         let [x, y, height] = self.place(p);
         let mut lit = 0.0;
-        for dy in -1..=1 {
-            for dx in -1..=1 {
-                let (px, py) = (x.floor() + f64::from(dx), y.floor() + f64::from(dy));
+        for dy in -SOFT / 2..=SOFT / 2 {
+            for dx in -SOFT / 2..=SOFT / 2 {
+                let px = (x + SOFT_STEP * f64::from(dx)).floor();
+                let py = (y + SOFT_STEP * f64::from(dy)).floor();
                 let inside = px >= 0.0 && py >= 0.0 && px < SHADOW as f64 && py < SHADOW as f64;
                 if !inside || f64::from(self.depth[py as usize * SHADOW + px as usize]) <= height {
                     lit += 1.0;
                 }
             }
         }
-        lit / 9.0
+        lit / f64::from(SOFT * SOFT)
     }
 }
 

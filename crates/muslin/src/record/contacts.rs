@@ -22,6 +22,15 @@ fn party(code: i32, cloths: usize, obstacles: usize) -> Option<Party> {
     (j < obstacles).then_some(Party::Obstacle(j))
 }
 
+/// How the state of a contact is written: 0 came apart, 1 sticks, 2 slides.
+pub fn state_code(state: State) -> u8 {
+    match state {
+        State::Separate => 0,
+        State::Stick => 1,
+        State::Slide => 2,
+    }
+}
+
 pub(super) fn write(file: &mut ArrayWriter, touches: &[Touch]) -> Result<(), RecordError> {
     let n = touches.len();
     let vectors = |of: fn(&Touch) -> Vec3| -> Vec<f64> {
@@ -30,14 +39,7 @@ pub(super) fn write(file: &mut ArrayWriter, touches: &[Touch]) -> Result<(), Rec
     file.array("contacts/position", &[n, 3], &vectors(|t| t.position))?;
     file.array("contacts/normal", &[n, 3], &vectors(|t| t.normal))?;
     file.array("contacts/impulse", &[n, 3], &vectors(|t| t.impulse))?;
-    let states: Vec<u8> = touches
-        .iter()
-        .map(|t| match t.state {
-            State::Separate => 0,
-            State::Stick => 1,
-            State::Slide => 2,
-        })
-        .collect();
+    let states: Vec<u8> = touches.iter().map(|t| state_code(t.state)).collect();
     file.array("contacts/state", &[n], &states)?;
     let parties: Vec<i32> = touches.iter().flat_map(|t| t.parties.map(code)).collect();
     file.array("contacts/parties", &[n, 2], &parties)

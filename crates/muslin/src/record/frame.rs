@@ -6,6 +6,8 @@ use crate::contact::Touch;
 use crate::world::World;
 use muslin_linalg::Vec3;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// One body in a frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,12 +45,51 @@ pub struct Frame {
     pub number: usize,
     /// Time, s.
     pub time: f64,
+    /// Frame whose connectivity it shares: two frames that agree here have the same faces.
+    pub faces_frame: usize,
     /// Bodies in the order of the scene.
     pub bodies: Vec<FrameBody>,
     /// Obstacles in the order of their names.
     pub obstacles: Vec<FrameObstacle>,
     /// Contacts of the step that completed the frame; parties count in the orders above.
     pub contacts: Vec<Touch>,
+}
+
+impl Frame {
+    /// The world as it is now, as frame `number`.
+    pub fn of_world(number: usize, world: &World) -> Self {
+        let bodies = world.bodies.iter().map(|b| FrameBody {
+            name: b.name.clone(),
+            positions: world.state.x[b.vertices.clone()].to_vec(),
+            velocities: world.state.v[b.vertices.clone()]
+                .iter()
+                .map(|v| v.as_vec3().to_array())
+                .collect(),
+            faces: bytemuck::allocation::pod_collect_to_vec(&b.topology.faces),
+            material: b
+                .material
+                .iter()
+                .map(|m| m.map(|c| c.as_vec2().to_array()))
+                .collect(),
+        });
+        let obstacles = world.obstacles.iter().map(|o| {
+            let mut positions = Vec::new();
+            o.shape.positions(world.time, &mut positions);
+            FrameObstacle {
+                name: o.name.clone(),
+                positions,
+                faces: bytemuck::allocation::pod_collect_to_vec(o.shape.faces()),
+            }
+        });
+        Self {
+            number,
+            time: world.time,
+            faces_frame: world.topology_revision as usize,
+            bodies: bodies.collect(),
+            obstacles: obstacles.collect(),
+            contacts: world.touches.clone(),
+        }
+    }
 }
 
 pub(super) fn path(folder: &Path, number: usize) -> PathBuf {
@@ -146,6 +187,26 @@ pub struct FrameReader {
     folder: PathBuf,
     names: Vec<String>,
     obstacles: Vec<String>,
+    /// What the last frame read shared with others: most frames share it with the next one.
+    shared: Mutex<Option<Arc<Shared>>>,
+}
+
+/// What frames share with the one that holds their connectivity.
+struct Shared {
+    holder: usize,
+    /// Tells a file from one that replaced it.
+    stamp: Stamp,
+    bodies: Vec<(Faces, Vec<[[f32; 2]; 3]>)>,
+    /// Positions of those that move are in the frames themselves.
+    obstacles: Vec<(Faces, Vec<Vec3>)>,
+}
+
+type Faces = Vec<[i32; 3]>;
+type Stamp = (Option<SystemTime>, u64);
+
+fn stamp(path: &Path) -> Result<Stamp, RecordError> {
+    let about = std::fs::metadata(path).map_err(RecordError::io(path))?;
+    Ok((about.modified().ok(), about.len()))
 }
 
 impl FrameReader {
@@ -170,16 +231,71 @@ impl FrameReader {
             folder: folder.to_path_buf(),
             names,
             obstacles,
+            shared: Mutex::new(None),
         })
+    }
+
+    /// Names of all cloths, then of all obstacles.
+    pub fn object_names(&self) -> Vec<String> {
+        let obstacles = self
+            .obstacles
+            .iter()
+            .map(|o| o.trim_start_matches(OBSTACLE));
+        let cloths = self.names.iter().map(String::as_str);
+        cloths.chain(obstacles).map(str::to_owned).collect()
     }
 
     /// Number of the last frame there is, counting on from 0 without a gap.
     pub fn last(&self) -> usize {
-        let mut n = 0;
-        while path(&self.folder, n + 1).is_file() {
-            n += 1;
+        self.end_from(1) - 1
+    }
+
+    /// Number after the last frame there is, where all before `known` are known to be there.
+    pub fn end_from(&self, known: usize) -> usize {
+        let mut end = known.max(1);
+        while path(&self.folder, end).is_file() {
+            end += 1;
         }
-        n
+        end
+    }
+
+    fn shared(&self, holder: usize) -> Result<Arc<Shared>, RecordError> {
+        let place = path(&self.folder, holder);
+        let stamp = stamp(&place)?;
+        // A reader that panicked while holding the lock left the value as it was.
+        let mut kept = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shared) = kept.as_ref()
+            && shared.holder == holder
+            && shared.stamp == stamp
+        {
+            return Ok(shared.clone());
+        }
+        let mut file = ArrayFile::open(&place)?;
+        let mut shared = Shared {
+            holder,
+            stamp,
+            bodies: Vec::new(),
+            obstacles: Vec::new(),
+        };
+        for name in &self.names {
+            let (_, faces) = file.array::<i32>(&format!("{name}/faces"))?;
+            let (_, material) = file.array::<f32>(&format!("{name}/material"))?;
+            shared.bodies.push((
+                triples(&place, name, &faces)?,
+                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &material, 6)?),
+            ));
+        }
+        for name in &self.obstacles {
+            let (_, faces) = file.array::<i32>(&format!("{name}/faces"))?;
+            let (_, x) = file.array::<f64>(&format!("{name}/x"))?;
+            shared.obstacles.push((
+                triples(&place, name, &faces)?,
+                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &x, 3)?),
+            ));
+        }
+        let shared = Arc::new(shared);
+        *kept = Some(shared.clone());
+        Ok(shared)
     }
 
     /// Reads a frame; connectivity comes from the last frame that has it.
@@ -193,36 +309,39 @@ impl FrameReader {
         let (_, holder) = file.array::<i32>("faces_frame")?;
         let holder = holder.first().and_then(|n| usize::try_from(*n).ok());
         let holder = holder.ok_or_else(|| RecordError::damaged(&place, "no connectivity"))?;
-        let mut with_faces = ArrayFile::open(&path(&self.folder, holder))?;
+        let shared = self.shared(holder)?;
         let mut bodies = Vec::new();
-        for name in &self.names {
+        for (name, (faces, material)) in self.names.iter().zip(&shared.bodies) {
             let (_, x) = file.array::<f64>(&format!("{name}/x"))?;
             let (_, v) = file.array::<f32>(&format!("{name}/v"))?;
-
-            let (_, faces) = with_faces.array::<i32>(&format!("{name}/faces"))?;
-            let (_, material) = with_faces.array::<f32>(&format!("{name}/material"))?;
+            if x.len() != v.len() || faces.len() != material.len() {
+                return Err(RecordError::damaged(
+                    &place,
+                    format!("the arrays of `{name}` have different lengths"),
+                ));
+            }
             bodies.push(FrameBody {
                 name: name.clone(),
-                positions: bytemuck::allocation::pod_collect_to_vec(&x),
+                positions: bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &x, 3)?),
                 velocities: bytemuck::allocation::pod_collect_to_vec(&v),
-                faces: bytemuck::allocation::pod_collect_to_vec(&faces),
-                material: bytemuck::allocation::pod_collect_to_vec(&material),
+                faces: faces.clone(),
+                material: material.clone(),
             });
         }
         let mut obstacles = Vec::new();
-        for name in &self.obstacles {
+        for (name, (faces, at_rest)) in self.obstacles.iter().zip(&shared.obstacles) {
             let key = format!("{name}/x");
             let moves = file.names().any(|n| n.strip_suffix(".npy") == Some(&key));
-            let (_, x) = if moves {
-                file.array::<f64>(&key)?
+            let positions = if moves {
+                let (_, x) = file.array::<f64>(&key)?;
+                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &x, 3)?)
             } else {
-                with_faces.array::<f64>(&key)?
+                at_rest.clone()
             };
-            let (_, faces) = with_faces.array::<i32>(&format!("{name}/faces"))?;
             obstacles.push(FrameObstacle {
                 name: name.trim_start_matches(OBSTACLE).to_owned(),
-                positions: bytemuck::allocation::pod_collect_to_vec(&x),
-                faces: bytemuck::allocation::pod_collect_to_vec(&faces),
+                positions,
+                faces: faces.clone(),
             });
         }
         let surfaces = bodies
@@ -242,9 +361,32 @@ impl FrameReader {
         Ok(Frame {
             number,
             time,
+            faces_frame: holder,
             bodies,
             obstacles,
             contacts,
         })
     }
+}
+
+/// Numbers that make whole rows; casting them would panic otherwise.
+fn whole<'a, T>(
+    place: &Path,
+    name: &str,
+    flat: &'a [T],
+    row: usize,
+) -> Result<&'a [T], RecordError> {
+    if flat.len().is_multiple_of(row) {
+        return Ok(flat);
+    }
+    Err(RecordError::damaged(
+        place,
+        format!("an array of `{name}` has a row that is not whole"),
+    ))
+}
+
+fn triples(place: &Path, name: &str, flat: &[i32]) -> Result<Faces, RecordError> {
+    Ok(bytemuck::allocation::pod_collect_to_vec(whole(
+        place, name, flat, 3,
+    )?))
 }

@@ -1,12 +1,12 @@
 //! What a scene asks to be measured, evaluated after every step.
 
+use super::field::principal_stretch;
 use crate::contact::{Party, Touch};
-use crate::force::stretch::green_strain;
 use crate::scene::{Measure, MeasureKind, SceneFile};
 use crate::simulation::steps_per_frame;
 use crate::world::{Body, World};
 use muslin_friction::State;
-use muslin_linalg::{Mat2, Mat3x2, Vec3};
+use muslin_linalg::Vec3;
 use std::collections::BTreeMap;
 
 /// All measures of a scene, with the vertices they refer to.
@@ -198,22 +198,8 @@ fn extreme_stretch(body: &Body, x: &[Vec3]) -> (f64, f64) {
     body.topology.faces.iter().zip(&body.material).fold(
         (f64::INFINITY, 0.0),
         |(low, high): (f64, f64), (f, m)| {
-            let rest = Mat2::from_cols(m[1] - m[0], m[2] - m[0]).inverse();
-            let (a, b) = (at(f[1]) - at(f[0]), at(f[2]) - at(f[0]));
-            let gradient = Mat3x2 {
-                x: a * rest.x_axis.x + b * rest.x_axis.y,
-                y: a * rest.y_axis.x + b * rest.y_axis.y,
-            };
-            let [uu, vv, shear] = green_strain(&gradient);
-            let (mean, radius) = (
-                f64::midpoint(uu, vv),
-                0.5 * ((uu - vv).powi(2) + shear * shear).sqrt(),
-            );
-            let stretch = |g: f64| (1.0 + 2.0 * g).max(0.0).sqrt();
-            (
-                low.min(stretch(mean - radius)),
-                high.max(stretch(mean + radius)),
-            )
+            let [least, most] = principal_stretch(*m, f.map(at));
+            (low.min(least), high.max(most))
         },
     )
 }

@@ -37,6 +37,7 @@ impl World {
             impulses: Vec::new(),
             contact: scene.contact.clone(),
             tangle: crate::failsafe::Tangle::default(),
+            hand: None,
             wants_reactions: scene
                 .measure
                 .iter()

@@ -4,6 +4,7 @@ use super::{Body, World};
 use crate::force::Forces;
 use crate::force::bend::{CurvaturePatch, Hinge, PATCH, RestSurface, dihedral, stencils};
 use crate::force::drag::DragTriangle;
+use crate::force::grip::Grip;
 use crate::force::spring::Spring;
 use crate::force::stretch::StretchTriangle;
 use crate::material::BendElement;
@@ -51,6 +52,14 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
     builder.add(hinges);
     builder.add(patches);
     builder.add(drags);
+    builder.add(
+        world
+            .hand()
+            .cloned()
+            .map(Grip::new)
+            .into_iter()
+            .collect::<Vec<_>>(),
+    );
     Forces::new(world.state.x.len(), builder)
 }
 

@@ -19,6 +19,7 @@ use crate::contact::{Features, Kind, Party, Remembered, Touch};
 use crate::failsafe::Tangle;
 use crate::force::Forces;
 use crate::force::drag::Wind;
+use crate::force::grip::Hand;
 use crate::material::Fabric;
 use crate::motion::{Motion, TimeVector};
 use crate::scene::ContactSpec;
@@ -111,6 +112,8 @@ pub struct World {
     pub pins: Vec<Held>,
     /// Forces on vertices.
     pub pushes: Vec<Push>,
+    /// A hand that drags the cloth, while somebody watches; set by [`Self::grab`].
+    hand: Option<Hand>,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
     /// Moving air.
@@ -203,6 +206,17 @@ impl World {
         self.forces = forces::build(self)?;
         self.revision += 1;
         Ok(())
+    }
+
+    /// Takes a vertex by the hand, or lets go of it.
+    pub fn grab(&mut self, hand: Option<Hand>) -> Result<(), muslin_linalg::SpanTooLarge> {
+        self.hand = hand.filter(|h| (h.vertex as usize) < self.state.x.len());
+        self.rebuild_forces()
+    }
+
+    /// The hand that holds a vertex.
+    pub fn hand(&self) -> Option<&Hand> {
+        self.hand.as_ref()
     }
 
     /// External force on each vertex at a time, N.

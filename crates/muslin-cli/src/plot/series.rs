@@ -1,0 +1,99 @@
+//! Statistics and measures of a run, from its `steps.jsonl`.
+
+use crate::Failure;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::BufRead;
+use std::path::Path;
+
+/// All step reports of a run.
+pub struct Steps(Vec<Value>);
+
+impl Steps {
+    /// Reads a run's steps. Lines that are not whole, such as the last one of a run that goes on, are left out.
+    pub fn read(dir: &Path) -> Result<Self, Failure> {
+        let path = dir.join("steps.jsonl");
+        let file = std::fs::File::open(&path).map_err(|e| {
+            Failure::Input(format!(
+                "{} cannot be read: {e}; plots need the folder of a recorded run",
+                path.display()
+            ))
+        })?;
+        let mut lines = Vec::new();
+        let mut damaged = Vec::new();
+        for (i, line) in std::io::BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
+            match serde_json::from_str::<Value>(&line) {
+                Ok(value) => lines.push(value),
+                Err(_) => damaged.push((i + 1).to_string()),
+            }
+        }
+        if !damaged.is_empty() {
+            eprintln!(
+                "{}: left out what is not whole: line {}",
+                path.display(),
+                damaged.join(", ")
+            );
+        }
+        if lines.is_empty() {
+            return Err(Failure::Input(format!(
+                "{} has no steps yet; there is nothing to plot",
+                path.display()
+            )));
+        }
+        Ok(Self(lines))
+    }
+
+    /// Names of the scene's measures.
+    pub fn measures(&self) -> Vec<String> {
+        let of = |v: &Value| v["measures"].as_object().cloned().unwrap_or_default();
+        self.0
+            .first()
+            .map(|v| of(v).into_iter().map(|(name, _)| name).collect())
+            .unwrap_or_default()
+    }
+
+    /// Everything that can be plotted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        for step in &self.0 {
+            for (key, value) in step.as_object().into_iter().flatten() {
+                if value.is_number() || value.is_boolean() {
+                    names.insert(key.clone());
+                }
+            }
+            for phase in step["seconds"].as_object().into_iter().flatten() {
+                names.insert(format!("seconds.{}", phase.0));
+            }
+        }
+        names.into_iter().chain(self.measures()).collect()
+    }
+
+    /// Values of a statistic or measure against time (s) or step; steps that do not have it are left out.
+    pub fn curve(&self, name: &str, over_steps: bool) -> Vec<(f64, f64)> {
+        let at = if over_steps { "step" } else { "time" };
+        let value = |step: &Value| -> Option<f64> {
+            let found = match name.strip_prefix("seconds.") {
+                Some(phase) => &step["seconds"][phase],
+                None if step["measures"].get(name).is_some() => &step["measures"][name],
+                None => &step[name],
+            };
+            let truth = found.as_bool().map(|b| f64::from(u8::from(b)));
+            found.as_f64().or(truth)
+        };
+        self.0
+            .iter()
+            .filter_map(|step| Some((step[at].as_f64()?, value(step)?)))
+            .collect()
+    }
+}
+
+/// Unit of a statistic, where it is known.
+pub fn unit(name: &str) -> &'static str {
+    match name {
+        "residual" | "velocity_error" => "m/s",
+        "time" => "s",
+        _ if name.starts_with("seconds.") => "s",
+        _ => "",
+    }
+}
