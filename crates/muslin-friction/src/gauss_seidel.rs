@@ -5,6 +5,7 @@
 
 use crate::anderson::Anderson;
 use crate::colour::Colouring;
+use crate::lumped::scale;
 use crate::one::solve_in_cone;
 use crate::prepared::{Node, Prepared};
 use crate::problem::FrictionProblem;
@@ -217,7 +218,5 @@ fn relax(
 pub(crate) fn pack(contacts: &[Prepared], v: &[Vec3], r: &[Vec3], out: &mut [Vec3]) {
     let (to_v, to_r) = out.split_at_mut(v.len());
     to_v.copy_from_slice(v);
-    for ((out, r), prepared) in to_r.iter_mut().zip(r).zip(contacts) {
-        *out = *r / prepared.rho;
-    }
+    scale(contacts, r, to_r);
 }

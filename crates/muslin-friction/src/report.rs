@@ -10,9 +10,7 @@ pub enum Method {
     Auto,
     /// Coloured Gauss-Seidel with Anderson acceleration: soft cloth, any number of contacts.
     GaussSeidel,
-    /// The same, guided by a factorisation that is used many times: stiff sheets.
-    Guided,
-    /// Splitting with a matrix factored once.
+    /// Splitting with a matrix factored once: stiff sheets, stacks, cards.
     Admm,
     /// Semismooth Newton: stiff systems.
     Newton,
@@ -45,7 +43,7 @@ impl Default for SolveParams {
             method: Method::Auto,
             max_sweeps: 1000,
             max_factorisations: 100,
-            max_admm_iterations: 300,
+            max_admm_iterations: 400,
         }
     }
 }
@@ -67,8 +65,6 @@ pub struct SolveReport {
     pub sweeps: usize,
     /// Sweeps over contacts alone, on the system condensed to them.
     pub dual_sweeps: usize,
-    /// Iterations of sweeps guided by a factorisation; their sweeps are counted among the others.
-    pub guided_iterations: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
     /// Iterations of the interior point method.
@@ -97,7 +93,6 @@ impl SolveReport {
     pub(crate) fn way(&self) -> String {
         let parts = [
             (self.sweeps > 1, "gauss-seidel"),
-            (self.guided_iterations > 0, "guided"),
             (self.dual_sweeps > 0, "condensed"),
             (self.newton_iterations > 0, "newton"),
             (self.interior_iterations > 0, "interior"),

@@ -4,7 +4,6 @@ use crate::FrictionError;
 use crate::admm::Admm;
 use crate::dual::Dual;
 use crate::gauss_seidel::GaussSeidel;
-use crate::guided::Guided;
 use crate::impossible::impossible;
 use crate::interior::Interior;
 use crate::kept::Kept;
@@ -19,10 +18,8 @@ use muslin_linalg::Vec3;
 
 /// Sweeps that give Newton a fair start.
 const START_SWEEPS: usize = 20;
-/// Sweeps that the iterations of guided sweeps cost, beside the factorisation.
-const GUIDED_SWEEPS: f64 = 50.0;
-/// Sweeps that are worth waiting for where guided ones have failed.
-const PATIENT_SWEEPS: f64 = 600.0;
+/// Sweeps that splitting takes the time of.
+const WORTHWHILE_SWEEPS: f64 = 200.0;
 /// Iterations of the interior point method at most.
 const MAX_INTERIOR: usize = 60;
 /// Sweeps when all else has failed, at least and at most, and visits of nodes they may make in between.
@@ -33,8 +30,10 @@ const LAST_VISITS: usize = 8_000_000;
 const MANY_CONTACTS: usize = 5000;
 /// Contacts up to which condensing the system to them is worth a try.
 const SOME_CONTACTS: usize = 600;
-/// Nodes up to which the interior point method is worth its factorisations.
+/// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
 const MANY_NODES: usize = 5000;
+/// Errors over the tolerance from which full Newton steps are likely to arrive.
+const NEAR: f64 = 100.0;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 1e-4;
 /// Full Newton steps that are tried.
@@ -58,7 +57,6 @@ pub struct Solver {
     reached: Kept,
     polished: Kept,
     interior: Interior,
-    guided: Guided,
     force: Vec<Vec3>,
 }
 
@@ -121,7 +119,7 @@ impl Solver {
         self.reached.keep(x.v, x.r);
         let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, MOST_SWEEPS);
         self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
-        if !report.converged && x.r.len() <= MANY_CONTACTS {
+        if !report.converged && report.admm_iterations == 0 && x.r.len() <= MANY_CONTACTS {
             self.alternate(problem, params, x, report);
         }
         let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
@@ -207,17 +205,12 @@ impl Solver {
             }
             Method::Interior => self.approach(problem, params, x, report),
             Method::Condensed => self.condensed(problem, params, x, report),
-            Method::Guided => {
-                self.sweep(problem, params.tolerance, START_SWEEPS, x, report, never);
-                if !report.converged {
-                    self.guide(problem, params, x, report);
-                }
-            }
             Method::Auto => self.choose(problem, params, x, report),
         }
     }
 
-    /// Sweeps where the system is soft enough for them, factorisations where it is not or they have failed.
+    /// Sweeps where the system is soft enough for them, full Newton steps where it is not; then splitting, which has the
+    /// contacts right when it stalls, so that Newton can finish; the rest is for what resists all that.
     fn choose(
         &mut self,
         problem: &FrictionProblem,
@@ -228,39 +221,25 @@ impl Solver {
         if self.done_already(problem, params.tolerance, x, report) {
             return;
         }
+        self.start.keep(x.v, x.r);
         if !problem.contacts.is_empty() && self.softness() > SOFT {
-            self.soft_way(problem, params, x, report);
-        }
-        if !report.converged {
-            self.stiff_way(problem, params, x, report);
-        }
-    }
-
-    /// Sweeps while they promise to be cheaper than a factorisation, then guided by one; full Newton steps then have the
-    /// right contacts to work with; then patience.
-    fn soft_way(
-        &mut self,
-        problem: &FrictionProblem,
-        params: &SolveParams,
-        x: &mut Unknowns,
-        report: &mut SolveReport,
-    ) {
-        let budget = GUIDED_SWEEPS + 0.5 * (x.v.len() as f64).sqrt();
-        self.sweep_within(problem, params, budget, x, report);
-        if !report.converged {
-            self.guide(problem, params, x, report);
-        }
-        if !report.converged {
+            self.sweep_within(problem, params, WORTHWHILE_SWEEPS, x, report);
+        } else {
             self.full_steps(problem, params, x, report);
         }
         if !report.converged {
-            self.sweep_within(problem, params, PATIENT_SWEEPS, x, report);
+            // What was given is the better start: sweeps have spoilt its slow motions.
+            self.start.restore(x.v, x.r);
+            self.alternate(problem, params, x, report);
+        }
+        if !report.converged {
+            self.hard_way(problem, params, x, report);
         }
     }
 
     /// Full Newton steps, which are quick from a good start; then from inside the cones, which needs none; then on the
     /// contacts alone.
-    fn stiff_way(
+    fn hard_way(
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
@@ -268,7 +247,10 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         self.start.keep(x.v, x.r);
-        self.full_steps(problem, params, x, report);
+        let error = report.contact_error.max(report.local_error);
+        if x.v.len() <= MANY_NODES || error < NEAR * params.tolerance {
+            self.full_steps(problem, params, x, report);
+        }
         if !report.converged && x.v.len() <= MANY_NODES {
             self.start.restore(x.v, x.r);
             self.approach(problem, params, x, report);
@@ -350,29 +332,6 @@ impl Solver {
             return;
         }
         self.full_steps(problem, params, x, report);
-    }
-
-    /// Sweeps guided by a factorisation.
-    fn guide(
-        &mut self,
-        problem: &FrictionProblem,
-        params: &SolveParams,
-        x: &mut Unknowns,
-        report: &mut SolveReport,
-    ) {
-        let end = self.guided.run(
-            &mut self.gauss_seidel,
-            problem,
-            &self.nodes,
-            &self.contacts,
-            params.tolerance,
-            x.v,
-            x.r,
-        );
-        report.guided_iterations += end.iterations;
-        report.factorisations += end.factorisations;
-        report.sweeps += end.sweeps;
-        report.record(&end.residual, end.converged);
     }
 
     /// Sweeps on the system condensed to its contacts.
@@ -522,6 +481,9 @@ impl Solver {
         report.admm_iterations += end.iterations;
         report.factorisations += end.factorisations;
         report.record(&end.residual, end.converged);
+        if end.converged {
+            self.polish(problem, params.tolerance, x, report);
+        }
     }
 
     /// Contacts that nothing can move are reported if they are violated.

@@ -243,8 +243,6 @@ pub enum FrictionSolver {
     Auto,
     /// Coloured Gauss-Seidel over contacts with Anderson acceleration.
     GaussSeidel,
-    /// The same, guided by a factorisation that serves many sweeps.
-    Guided,
     /// Newton's method with a sparse factorisation.
     Newton,
     /// An interior point method, finished by Newton's.

@@ -118,7 +118,6 @@ impl ContactPhase {
             method: match settings.friction_solver {
                 FrictionSolver::Auto => Method::Auto,
                 FrictionSolver::GaussSeidel => Method::GaussSeidel,
-                FrictionSolver::Guided => Method::Guided,
                 FrictionSolver::Newton => Method::Newton,
                 FrictionSolver::Interior => Method::Interior,
                 FrictionSolver::Admm => Method::Admm,

@@ -1,0 +1,237 @@
+//! Contacts on copies of the velocities with a weight by node in place of the matrix: the half of splitting that knows
+//! Coulomb's law.
+
+use crate::anderson::Anderson;
+use crate::one::solve_in_cone;
+use crate::prepared::{Node, Prepared};
+use crate::problem::FrictionProblem;
+use crate::residual::impulses;
+use muslin_linalg::{Mat3, Vec3};
+
+/// Sweeps before acceleration begins.
+const PLAIN_SWEEPS: usize = 10;
+
+/// How a contact resists, on the weights of its nodes.
+#[derive(Clone, Copy)]
+struct Resistance {
+    block: Mat3,
+    /// Whether the block is diagonal with equal tangents and the cone round: the answer is then a mere projection.
+    plain: bool,
+}
+
+/// Working memory.
+#[derive(Default)]
+pub(crate) struct Lumped {
+    /// By node and axis, kg; zero where nothing touches and on held axes.
+    pub(crate) weights: Vec<Vec3>,
+    /// Nodes that contacts touch, ascending.
+    pub(crate) touched: Vec<u32>,
+    /// Whether any of them has several contacts.
+    shared: bool,
+    inverse: Vec<Vec3>,
+    count: Vec<u32>,
+    blocks: Vec<Resistance>,
+    anderson: Anderson,
+    base: Vec<Vec3>,
+    force: Vec<Vec3>,
+}
+
+impl Lumped {
+    /// Weights and resistances of a problem; `weight` is over the geometric mean of inertia and diagonal.
+    pub(crate) fn prepare(
+        &mut self,
+        problem: &FrictionProblem,
+        nodes: &[Node],
+        contacts: &[Prepared],
+        weight: f64,
+    ) {
+        self.count.clear();
+        self.count.resize(nodes.len(), 0);
+        for contact in problem.contacts {
+            for (n, _) in contact.arms() {
+                self.count[n] += 1;
+            }
+        }
+        self.shared = self.count.iter().any(|count| *count > 1);
+        self.touched.clear();
+        self.touched
+            .extend((0..nodes.len() as u32).filter(|n| self.count[*n as usize] > 0));
+        self.weights.clear();
+        self.inverse.clear();
+        for (node, count) in nodes.iter().zip(&self.count) {
+            let active = *count > 0 && node.diagonal.is_finite();
+            let mean = (node.inertia * node.diagonal).sqrt();
+            let weight = (weight * mean).min(node.diagonal);
+            let [weight, inverse] = if active {
+                [weight, 1.0 / weight]
+            } else {
+                [0.0; 2]
+            };
+            self.weights.push(node.free * weight);
+            self.inverse.push(node.free * inverse);
+        }
+        self.blocks.clear();
+        let inverse = &self.inverse;
+        self.blocks.extend(
+            (problem.contacts.iter().zip(contacts)).map(|(contact, prepared)| {
+                let mut world = Vec3::ZERO;
+                for (n, w) in contact.arms() {
+                    world += w * w * inverse[n];
+                }
+                let mut local =
+                    contact.frame * Mat3::from_diagonal(world) * contact.frame.transpose();
+                let largest = world.max_element();
+                let even = world.min_element() == largest;
+                if world.min_element() < 1e-9 * largest {
+                    local += Mat3::from_diagonal(Vec3::splat(1e-9 * largest));
+                }
+                if even {
+                    local = Mat3::from_diagonal(world);
+                }
+                local.x_axis.x += prepared.compliance;
+                Resistance {
+                    block: if prepared.inert {
+                        Mat3::IDENTITY
+                    } else {
+                        local.inverse()
+                    },
+                    plain: even && prepared.cone.stretch == Vec3::ONE,
+                }
+            }),
+        );
+    }
+
+    /// Velocity that an impulse gives a node, m/s.
+    pub(crate) fn push(&self, n: usize, impulse: Vec3) -> Vec3 {
+        self.inverse[n] * impulse
+    }
+
+    /// Sweeps until one changes velocities by less than `target` (m/s), or so many are done; the copies must carry the
+    /// impulses.
+    ///
+    /// Plain sweeps run to and fro, so that a push travels through a whole stack in one of them. They settle most; after
+    /// the first few the rest is accelerated, which a heavy body on a deep stack needs.
+    pub(crate) fn settle(
+        &mut self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        max_sweeps: usize,
+        target: f64,
+        copies: &mut [Vec3],
+        r: &mut [Vec3],
+    ) {
+        if !self.shared {
+            self.sweep(problem, contacts, false, copies, r);
+            return;
+        }
+        for k in 0..max_sweeps.min(PLAIN_SWEEPS) {
+            if self.sweep(problem, contacts, k % 2 == 1, copies, r) <= target {
+                return;
+            }
+        }
+        if max_sweeps <= PLAIN_SWEEPS {
+            return;
+        }
+        impulses(problem, r, &mut self.force);
+        self.base.clear();
+        for &n in &self.touched {
+            let n = n as usize;
+            self.base.push(copies[n] - self.inverse[n] * self.force[n]);
+        }
+        self.anderson.reset(r.len());
+        scale(contacts, r, &mut self.anderson.x);
+        for k in PLAIN_SWEEPS..max_sweeps {
+            let change = self.sweep(problem, contacts, false, copies, r);
+            if change <= target || k + 1 == max_sweeps {
+                return;
+            }
+            scale(contacts, r, &mut self.anderson.g);
+            self.anderson.mix();
+            for ((r, x), prepared) in r.iter_mut().zip(&self.anderson.x).zip(contacts) {
+                *r = prepared.rho * *x;
+            }
+            impulses(problem, r, &mut self.force);
+            for (base, &n) in self.base.iter().zip(&self.touched) {
+                let n = n as usize;
+                copies[n] = *base + self.inverse[n] * self.force[n];
+            }
+        }
+    }
+
+    /// One sweep over all contacts; returns the largest change of velocity.
+    fn sweep(
+        &self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        backwards: bool,
+        copies: &mut [Vec3],
+        r: &mut [Vec3],
+    ) -> f64 {
+        let mut largest: f64 = 0.0;
+        let count = contacts.len();
+        for k in 0..count {
+            let c = if backwards { count - 1 - k } else { k };
+            let new = relax(
+                problem,
+                contacts,
+                &self.inverse,
+                &self.blocks[c],
+                copies,
+                r[c],
+                c,
+            );
+            let contact = &problem.contacts[c];
+            let change = contact.frame.transpose() * (new - r[c]);
+            r[c] = new;
+            for (n, w) in contact.arms() {
+                let step = w * self.inverse[n] * change;
+                largest = largest.max(step.abs().max_element());
+                copies[n] += step;
+            }
+        }
+        largest
+    }
+}
+
+/// Impulses as the velocities they cause.
+pub(crate) fn scale(contacts: &[Prepared], r: &[Vec3], out: &mut [Vec3]) {
+    for ((out, r), prepared) in out.iter_mut().zip(r).zip(contacts) {
+        *out = *r / prepared.rho;
+    }
+}
+
+/// Impulse of one contact with the other impulses held.
+fn relax(
+    problem: &FrictionProblem,
+    contacts: &[Prepared],
+    inverse: &[Vec3],
+    resistance: &Resistance,
+    copies: &[Vec3],
+    r: Vec3,
+    c: usize,
+) -> Vec3 {
+    let contact = &problem.contacts[c];
+    let prepared = &contacts[c];
+    if prepared.inert {
+        return Vec3::ZERO;
+    }
+    let own = contact.frame.transpose() * r;
+    let mut q = Vec3::ZERO;
+    for (n, w) in contact.arms() {
+        q += w * (copies[n] - w * inverse[n] * own);
+    }
+    let q = contact.frame * q + contact.offset;
+    let block = &resistance.block;
+    if !resistance.plain {
+        return solve_in_cone(block, -(*block * q), &prepared.cone).r;
+    }
+    let stop = -block.x_axis.x * q.x;
+    if stop <= 0.0 {
+        return Vec3::ZERO;
+    }
+    let grip = Vec3::new(0.0, -block.y_axis.y * q.y, -block.y_axis.y * q.z);
+    let bound = prepared.cone.mu * stop;
+    let asked = grip.y.hypot(grip.z);
+    let kept = if asked > bound { bound / asked } else { 1.0 };
+    Vec3::new(stop, kept * grip.y, kept * grip.z)
+}
