@@ -28,7 +28,7 @@ const MOST_SWEEPS: usize = 20_000;
 const LAST_VISITS: usize = 8_000_000;
 /// Contacts up to which splitting is tried then.
 const MANY_CONTACTS: usize = 5000;
-/// Contacts up to which condensing the system to them is worth a try.
+/// Contacts up to which Newton comes before splitting, and up to which condensing the system to them is worth a try.
 const SOME_CONTACTS: usize = 600;
 /// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
 const MANY_NODES: usize = 5000;
@@ -209,8 +209,9 @@ impl Solver {
         }
     }
 
-    /// Sweeps where the system is soft enough for them, full Newton steps where it is not; then splitting, which has the
-    /// contacts right when it stalls, so that Newton can finish; the rest is for what resists all that.
+    /// Sweeps where the system is soft enough for them; full Newton steps where it is not or contacts are few, for what
+    /// rests then rests to the last bit; then splitting, which has the contacts right when it stalls, so that Newton can
+    /// finish; the rest is for what resists all that.
     fn choose(
         &mut self,
         problem: &FrictionProblem,
@@ -222,9 +223,11 @@ impl Solver {
             return;
         }
         self.start.keep(x.v, x.r);
-        if !problem.contacts.is_empty() && self.softness() > SOFT {
+        let soft = !problem.contacts.is_empty() && self.softness() > SOFT;
+        if soft {
             self.sweep_within(problem, params, WORTHWHILE_SWEEPS, x, report);
-        } else {
+        }
+        if !report.converged && (!soft || x.r.len() <= SOME_CONTACTS) {
             self.full_steps(problem, params, x, report);
         }
         if !report.converged {
