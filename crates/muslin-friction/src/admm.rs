@@ -9,7 +9,7 @@ use crate::anderson::Anderson;
 use crate::kept::Kept;
 use crate::lumped::{Lumped, scale};
 use crate::newton::System;
-use crate::prepared::{Node, Prepared};
+use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, impulses, measure};
 use muslin_linalg::Vec3;
@@ -72,20 +72,18 @@ pub(crate) struct AdmmEnd {
 
 impl Admm {
     /// Iterates from `v` and `r` until both errors are below `tolerance` or nothing improves; the best point is returned.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         max_iterations: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> AdmmEnd {
+        let problem = given.problem;
         impulses(problem, r, &mut self.force);
         let mut end = AdmmEnd {
-            residual: measure(problem, nodes, contacts, v, r, &self.force),
+            residual: measure(given, v, r, &self.force),
             iterations: 0,
             factorisations: 0,
             converged: false,
@@ -97,7 +95,7 @@ impl Admm {
         self.best.keep(v, r);
         let mut sweeps = INNER_SWEEPS[0];
         for weight in WEIGHTS {
-            self.lumped.prepare(problem, nodes, contacts, weight);
+            self.lumped.prepare(given, weight);
             let shift = &self.lumped.weights;
             end.factorisations += 1;
             if self.system.factorise_shifted(problem, shift).is_err() {
@@ -108,13 +106,13 @@ impl Admm {
                 max_iterations,
                 sweeps,
             };
-            let mut ended = self.pass(problem, nodes, contacts, &stop, v, r, &mut end);
+            let mut ended = self.pass(given, &stop, v, r, &mut end);
             if ended == Ended::Unsettled {
                 // From the beginning: what unsettled contacts have led to is no good start.
                 sweeps = INNER_SWEEPS[1];
                 self.first.restore(v, r);
                 let stop = Stop { sweeps, ..stop };
-                ended = self.pass(problem, nodes, contacts, &stop, v, r, &mut end);
+                ended = self.pass(given, &stop, v, r, &mut end);
             }
             self.best.restore(v, r);
             if ended == Ended::Arrived || end.iterations >= max_iterations {
@@ -126,17 +124,17 @@ impl Admm {
     }
 
     /// Iterations with one set of weights; the best point of all passes is kept.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     fn pass(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         stop: &Stop,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut AdmmEnd,
     ) -> Ended {
+        let Given {
+            problem, contacts, ..
+        } = *given;
         self.start(problem, contacts, v, r);
         let (mut halved_to, mut halved_at) = (f64::INFINITY, end.iterations);
         let mut gap = f64::INFINITY;
@@ -145,7 +143,7 @@ impl Admm {
             gap = self.iterate(problem, contacts, stop.sweeps, gap, v, r);
             if end.iterations.is_multiple_of(ITERATIONS_PER_CHECK) || gap < 2.0 * stop.tolerance {
                 impulses(problem, r, &mut self.force);
-                let residual = measure(problem, nodes, contacts, v, r, &self.force);
+                let residual = measure(given, v, r, &self.force);
                 let error = aim(&residual);
                 if error < aim(&end.residual) {
                     end.residual = residual;

@@ -7,8 +7,7 @@
 use crate::anderson::Anderson;
 use crate::newton::System;
 use crate::one::solve_in_cone;
-use crate::prepared::{Node, Prepared};
-use crate::problem::FrictionProblem;
+use crate::prepared::{Given, Prepared};
 use crate::residual::{Residual, impulses, measure};
 use muslin_linalg::{Mat3, Vec3};
 
@@ -42,20 +41,22 @@ pub(crate) struct DualEnd {
 impl Dual {
     /// Sweeps from the impulses given until the law holds to `tolerance`; velocities are those that belong to the
     /// impulses. `None` if the matrix cannot be factored: then nothing was changed.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         max_sweeps: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> Option<DualEnd> {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         self.system.analyse(problem, false).ok()?;
         self.system.factorise_shifted(problem, &[]).ok()?;
-        self.condense(problem, nodes, contacts);
+        self.condense(given);
         self.anderson.reset(r.len());
         for (c, x) in self.anderson.x.iter_mut().enumerate() {
             *x = r[c] / contacts[c].measure;
@@ -88,7 +89,7 @@ impl Dual {
             v[n] = nodes[n].free * self.force[n] - problem.b[n];
         }
         self.system.solve(v);
-        let residual = measure(problem, nodes, contacts, v, r, &self.force);
+        let residual = measure(given, v, r, &self.force);
         Some(DualEnd {
             converged: residual.merit() < tolerance,
             residual,
@@ -97,7 +98,12 @@ impl Dual {
     }
 
     /// Response of every contact to every other, and their velocities without impulses.
-    fn condense(&mut self, problem: &FrictionProblem, nodes: &[Node], contacts: &[Prepared]) {
+    fn condense(&mut self, given: &Given) {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         let m = contacts.len();
         self.response.clear();
         self.response.resize(m * m, Mat3::ZERO);

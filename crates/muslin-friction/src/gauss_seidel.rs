@@ -7,8 +7,7 @@ use crate::anderson::Anderson;
 use crate::colour::Colouring;
 use crate::lumped::scale;
 use crate::one::solve_in_cone;
-use crate::prepared::{Node, Prepared};
-use crate::problem::FrictionProblem;
+use crate::prepared::{Given, Prepared};
 use crate::residual::{Residual, impulses, measure};
 use crate::rows::Rows;
 use muslin_linalg::Vec3;
@@ -56,18 +55,18 @@ impl GaussSeidel {
 
     /// Accelerated sweeps until both errors are below `tolerance`, `max_sweeps` are done or `stalled` says so; it sees
     /// the sweep count and the errors at every check.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         max_sweeps: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
         mut stalled: impl FnMut(usize, &Residual) -> bool,
     ) -> Sweeps {
+        let Given {
+            problem, contacts, ..
+        } = *given;
         let n = v.len();
         self.anderson.reset(n + r.len());
         pack(contacts, v, r, &mut self.anderson.x);
@@ -79,10 +78,10 @@ impl GaussSeidel {
                     *r = contacts[c].rho * self.anderson.x[n + c];
                 }
             }
-            self.sweep(problem, nodes, contacts, v, r);
+            self.sweep(given, v, r);
             if sweep == 1 || sweep % SWEEPS_PER_CHECK == 0 || sweep == max_sweeps {
                 impulses(problem, r, &mut self.force);
-                residual = measure(problem, nodes, contacts, v, r, &self.force);
+                residual = measure(given, v, r, &self.force);
                 let converged = residual.merit() < tolerance;
                 if converged || stalled(sweep, &residual) {
                     return Sweeps {
@@ -103,14 +102,8 @@ impl GaussSeidel {
     }
 
     /// One sweep over all blocks.
-    pub(crate) fn sweep(
-        &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
-        v: &mut [Vec3],
-        r: &mut [Vec3],
-    ) {
+    pub(crate) fn sweep(&mut self, given: &Given, v: &mut [Vec3], r: &mut [Vec3]) {
+        let Given { problem, nodes, .. } = *given;
         if !self.ready {
             self.colouring.build(problem);
             self.rows.copy(problem, &self.colouring);
@@ -132,9 +125,7 @@ impl GaussSeidel {
             let (from, impulse, force) = (&*v, &*r, &self.force[..]);
             let contact = |done: &mut [Relaxed], list: &[u32]| {
                 for (done, &c) in done.iter_mut().zip(list) {
-                    *done = relax(
-                        problem, rows, nodes, contacts, from, impulse, force, c as usize,
-                    );
+                    *done = relax(given, rows, from, impulse, force, c as usize);
                 }
             };
             let node = |moved: &mut [Vec3], free: &[u32]| {
@@ -179,19 +170,10 @@ impl GaussSeidel {
 }
 
 /// Solves one contact with everything around it held.
-#[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
-fn relax(
-    problem: &FrictionProblem,
-    rows: &Rows,
-    nodes: &[Node],
-    contacts: &[Prepared],
-    v: &[Vec3],
-    r: &[Vec3],
-    force: &[Vec3],
-    c: usize,
-) -> Relaxed {
+fn relax(given: &Given, rows: &Rows, v: &[Vec3], r: &[Vec3], force: &[Vec3], c: usize) -> Relaxed {
+    let Given { problem, nodes, .. } = *given;
     let contact = &problem.contacts[c];
-    let prepared = &contacts[c];
+    let prepared = &given.contacts[c];
     let own = contact.frame.transpose() * r[c];
     let mut relaxed = Relaxed::default();
     let mut q = Vec3::ZERO;

@@ -6,8 +6,7 @@
 //! exist, and run in circles among the contradicting contacts if not. With velocities that part faster than friction
 //! coefficient times sliding speed an answer is known to exist, so that is asked second.
 
-use crate::prepared::{Node, Prepared};
-use crate::problem::FrictionProblem;
+use crate::prepared::Given;
 use muslin_linalg::Vec3;
 
 /// Rounds of projections.
@@ -16,33 +15,29 @@ const ROUNDS: usize = 1000;
 const KEPT: f64 = 0.9;
 
 /// Contacts that contradict each other, ascending; empty if all can be obeyed. Only for problems that a solver gave up.
-pub(crate) fn impossible(
-    problem: &FrictionProblem,
-    nodes: &[Node],
-    contacts: &[Prepared],
-    start: &[Vec3],
-    tolerance: f64,
-) -> Vec<u32> {
-    let squeezed = circle(problem, nodes, contacts, start, tolerance, |_, u| {
+pub(crate) fn impossible(given: &Given, start: &[Vec3], tolerance: f64) -> Vec<u32> {
+    let contacts = given.contacts;
+    let squeezed = circle(given, start, tolerance, |_, u| {
         Vec3::new(u.x.max(0.0), u.y, u.z)
     });
     if !squeezed.is_empty() {
         return squeezed;
     }
-    circle(problem, nodes, contacts, start, tolerance, |c, u| {
-        contacts[c].cone.part(u)
-    })
+    circle(given, start, tolerance, |c, u| contacts[c].cone.part(u))
 }
 
 /// Contacts that the projections run in circles among.
 fn circle(
-    problem: &FrictionProblem,
-    nodes: &[Node],
-    contacts: &[Prepared],
+    given: &Given,
     start: &[Vec3],
     tolerance: f64,
     project: impl Fn(usize, Vec3) -> Vec3,
 ) -> Vec<u32> {
+    let Given {
+        problem,
+        nodes,
+        contacts,
+    } = *given;
     let mut v = start.to_vec();
     let mut violation = vec![0.0; contacts.len()];
     let mut halfway = Vec::new();

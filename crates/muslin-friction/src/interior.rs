@@ -7,7 +7,7 @@
 
 use crate::kept::Kept;
 use crate::newton::{Coupling, Krylov, System};
-use crate::prepared::{Node, Prepared};
+use crate::prepared::{Given, Node, Prepared};
 use crate::problem::{Contact, FrictionProblem};
 use crate::residual::{Residual, imbalance, impulses, measure};
 use muslin_linalg::{Mat3, Vec3, outer};
@@ -83,24 +83,26 @@ pub(crate) struct InteriorEnd {
 
 impl Interior {
     /// Iterates until both errors are below `tolerance` or nothing improves; the best point is returned.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         max_iterations: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> InteriorEnd {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         let mut end = InteriorEnd {
             residual: Residual::default(),
             iterations: 0,
             converged: false,
         };
         impulses(problem, r, &mut self.force);
-        end.residual = measure(problem, nodes, contacts, v, r, &self.force);
+        end.residual = measure(given, v, r, &self.force);
         let mut best = end.residual.merit();
         self.best.keep(v, r);
         if self.system.analyse(problem, true).is_err() {
@@ -124,7 +126,7 @@ impl Interior {
                 *r = p.scale * p.y;
             }
             impulses(problem, r, &mut self.force);
-            let residual = measure(problem, nodes, contacts, v, r, &self.force);
+            let residual = measure(given, v, r, &self.force);
             let merit = residual.merit();
             dynamics = residual.dynamics;
             stale = if merit < 0.9 * least { 0 } else { stale + 1 };

@@ -3,7 +3,7 @@
 
 use crate::anderson::Anderson;
 use crate::one::solve_in_cone;
-use crate::prepared::{Node, Prepared};
+use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::impulses;
 use muslin_linalg::{Mat3, Vec3};
@@ -38,13 +38,12 @@ pub(crate) struct Lumped {
 
 impl Lumped {
     /// Weights and resistances of a problem; `weight` is over the geometric mean of inertia and diagonal.
-    pub(crate) fn prepare(
-        &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
-        weight: f64,
-    ) {
+    pub(crate) fn prepare(&mut self, given: &Given, weight: f64) {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         self.count.clear();
         self.count.resize(nodes.len(), 0);
         for contact in problem.contacts {

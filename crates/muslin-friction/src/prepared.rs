@@ -49,21 +49,44 @@ impl Prepared {
     }
 }
 
-/// Fills both arrays; `compliance` is by contact, empty if none yields.
-pub(crate) fn prepare(
-    problem: &FrictionProblem,
-    compliance: &[f64],
-    nodes: &mut Vec<Node>,
-    contacts: &mut Vec<Prepared>,
-) {
-    nodes.clear();
-    nodes.extend((0..problem.pattern.rows()).map(|n| one_node(problem, n)));
-    share_masses(problem, nodes);
-    contacts.clear();
-    contacts.extend(
-        (0..problem.contacts.len())
-            .map(|c| one_contact(problem, nodes, c, compliance.get(c).copied().unwrap_or(0.0))),
-    );
+/// A problem with what was prepared of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) problem: &'a FrictionProblem<'a>,
+    pub(crate) nodes: &'a [Node],
+    pub(crate) contacts: &'a [Prepared],
+}
+
+/// What all solvers compute once.
+#[derive(Default)]
+pub(crate) struct Ready {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) contacts: Vec<Prepared>,
+}
+
+impl Ready {
+    /// Of a problem; `compliance` is by contact, empty if none yields.
+    pub(crate) fn prepare(&mut self, problem: &FrictionProblem, compliance: &[f64]) {
+        self.nodes.clear();
+        self.nodes
+            .extend((0..problem.pattern.rows()).map(|n| one_node(problem, n)));
+        share_masses(problem, &mut self.nodes);
+        self.contacts.clear();
+        let nodes = &self.nodes;
+        self.contacts.extend((0..problem.contacts.len()).map(|c| {
+            let compliance = compliance.get(c).copied().unwrap_or(0.0);
+            one_contact(problem, nodes, c, compliance)
+        }));
+    }
+
+    /// Together with the problem it was prepared for.
+    pub(crate) fn given<'a>(&'a self, problem: &'a FrictionProblem<'a>) -> Given<'a> {
+        Given {
+            problem,
+            nodes: &self.nodes,
+            contacts: &self.contacts,
+        }
+    }
 }
 
 /// Divides the mass of every body, a connected part of the matrix, among its contacts.

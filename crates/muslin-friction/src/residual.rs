@@ -5,7 +5,7 @@
 //! that moves: its share of the body, if all contacts of a body err alike. That is why inertia, where given, scales both
 //! measures.
 
-use crate::prepared::{Node, Prepared, prepare};
+use crate::prepared::{Given, Node, Prepared, Ready};
 use crate::problem::{FrictionProblem, State};
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
@@ -43,19 +43,19 @@ impl Residual {
 ///
 /// The problem must be well-formed, as [`crate::Solver::solve`] checks it.
 pub fn residual(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3]) -> Residual {
-    let (mut nodes, mut contacts) = (Vec::new(), Vec::new());
-    prepare(problem, &[], &mut nodes, &mut contacts);
+    let mut ready = Ready::default();
+    ready.prepare(problem, &[]);
     let mut force = Vec::new();
     impulses(problem, r, &mut force);
-    measure(problem, &nodes, &contacts, v, r, &force)
+    measure(&ready.given(problem), v, r, &force)
 }
 
 /// State of every contact.
 pub fn states(problem: &FrictionProblem, v: &[Vec3], r: &[Vec3], out: &mut Vec<State>) {
-    let (mut nodes, mut contacts) = (Vec::new(), Vec::new());
-    prepare(problem, &[], &mut nodes, &mut contacts);
+    let mut ready = Ready::default();
+    ready.prepare(problem, &[]);
     out.clear();
-    out.extend(contacts.iter().enumerate().map(|(c, prepared)| {
+    out.extend(ready.contacts.iter().enumerate().map(|(c, prepared)| {
         if prepared.inert {
             return State::Separate;
         }
@@ -92,14 +92,12 @@ pub(crate) fn imbalance(
 }
 
 /// Errors with everything at hand.
-pub(crate) fn measure(
-    problem: &FrictionProblem,
-    nodes: &[Node],
-    contacts: &[Prepared],
-    v: &[Vec3],
-    r: &[Vec3],
-    force: &[Vec3],
-) -> Residual {
+pub(crate) fn measure(given: &Given, v: &[Vec3], r: &[Vec3], force: &[Vec3]) -> Residual {
+    let Given {
+        problem,
+        nodes,
+        contacts,
+    } = *given;
     let (dynamics, worst_node) = largest(nodes.len(), |n| {
         let missing = imbalance(problem, nodes, v, force, n).length();
         [missing / nodes[n].inertia, missing / nodes[n].diagonal]

@@ -9,7 +9,7 @@ use crate::interior::Interior;
 use crate::kept::Kept;
 use crate::newton::Newton;
 use crate::outlook::{Outlook, stiffness_ratio};
-use crate::prepared::{Node, Prepared, prepare};
+use crate::prepared::Ready;
 use crate::problem::FrictionProblem;
 use crate::report::{Method, SolveParams, SolveReport};
 use crate::residual::{Residual, impulses, measure};
@@ -46,8 +46,7 @@ const BLIND_RATIO: f64 = 1e4;
 /// Solves frictional contact problems; keeps its memory from one to the next, nothing else.
 #[derive(Default)]
 pub struct Solver {
-    nodes: Vec<Node>,
-    contacts: Vec<Prepared>,
+    ready: Ready,
     compliance: Vec<f64>,
     gauss_seidel: GaussSeidel,
     newton: Newton,
@@ -78,21 +77,21 @@ impl Solver {
         r: &mut [Vec3],
     ) -> Result<SolveReport, FrictionError> {
         validate(problem, params.tolerance, v, r)?;
-        prepare(problem, &[], &mut self.nodes, &mut self.contacts);
+        self.ready.prepare(problem, &[]);
         self.gauss_seidel.forget();
         if params.method == Method::Auto {
             self.believe_masses(problem);
         }
         let mut report = SolveReport::default();
         let mut x = Unknowns { v, r };
-        for (r, contact) in x.r.iter_mut().zip(&self.contacts) {
+        for (r, contact) in x.r.iter_mut().zip(&self.ready.contacts) {
             if contact.inert {
                 *r = Vec3::ZERO;
             }
         }
         self.attempt(problem, params, &mut x, &mut report);
         if !report.converged {
-            let against = impossible(problem, &self.nodes, &self.contacts, x.v, params.tolerance);
+            let against = impossible(&self.ready.given(problem), x.v, params.tolerance);
             if !against.is_empty() {
                 self.yield_to(problem, &against, params.method == Method::Auto, &mut x);
                 report.yielding = against;
@@ -144,16 +143,11 @@ impl Solver {
         self.compliance.resize(x.r.len(), 0.0);
         for &c in against {
             // As soft as the mass behind it: the violation is answered by its own momentum.
-            self.compliance[c as usize] = 1.0 / self.contacts[c as usize].measure;
+            self.compliance[c as usize] = 1.0 / self.ready.contacts[c as usize].measure;
         }
         x.r.fill(Vec3::ZERO);
         x.v.fill(Vec3::ZERO);
-        prepare(
-            problem,
-            &self.compliance,
-            &mut self.nodes,
-            &mut self.contacts,
-        );
+        self.ready.prepare(problem, &self.compliance);
         if blind {
             self.believe_masses(problem);
         }
@@ -167,10 +161,10 @@ impl Solver {
         }
         let ratio = stiffness_ratio(problem);
         if ratio >= BLIND_RATIO {
-            for node in &mut self.nodes {
+            for node in &mut self.ready.nodes {
                 node.inertia = node.diagonal / ratio;
             }
-            for contact in self.contacts.iter_mut().filter(|c| !c.inert) {
+            for contact in self.ready.contacts.iter_mut().filter(|c| !c.inert) {
                 contact.measure = contact.rho / ratio;
             }
         }
@@ -296,7 +290,7 @@ impl Solver {
         report: &mut SolveReport,
     ) -> bool {
         impulses(problem, x.r, &mut self.force);
-        let found = measure(problem, &self.nodes, &self.contacts, x.v, x.r, &self.force);
+        let found = measure(&self.ready.given(problem), x.v, x.r, &self.force);
         let converged = found.merit() < tolerance;
         report.record(&found, converged);
         converged
@@ -304,7 +298,7 @@ impl Solver {
 
     /// Inertia over diagonal of the whole.
     fn softness(&self) -> f64 {
-        let free = self.nodes.iter().filter(|n| n.diagonal.is_finite());
+        let free = self.ready.nodes.iter().filter(|n| n.diagonal.is_finite());
         let (inertia, diagonal) =
             free.fold((0.0, 0.0), |(m, d), n| (m + n.inertia, d + n.diagonal));
         inertia / diagonal
@@ -319,9 +313,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let end = self.interior.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             params.tolerance,
             MAX_INTERIOR,
             x.v,
@@ -348,9 +340,7 @@ impl Solver {
         let pairs = x.r.len() * x.r.len();
         let max_sweeps = (CONDENSED_VISITS / pairs.max(1)).clamp(300, 20_000);
         let end = self.dual.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             params.tolerance,
             max_sweeps,
             x.v,
@@ -376,9 +366,7 @@ impl Solver {
             return;
         }
         let end = self.gauss_seidel.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             tolerance,
             max_sweeps,
             x.v,
@@ -420,9 +408,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let end = self.newton.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             params.tolerance,
             max_factorisations,
             settling,
@@ -448,9 +434,7 @@ impl Solver {
     ) {
         self.polished.keep(x.v, x.r);
         let end = self.gauss_seidel.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             tolerance,
             1,
             x.v,
@@ -473,9 +457,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let end = self.admm.run(
-            problem,
-            &self.nodes,
-            &self.contacts,
+            &self.ready.given(problem),
             params.tolerance,
             params.max_admm_iterations,
             x.v,
@@ -498,7 +480,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         for (c, contact) in problem.contacts.iter().enumerate() {
-            if self.contacts[c].inert && contact.velocity(v).x < -tolerance {
+            if self.ready.contacts[c].inert && contact.velocity(v).x < -tolerance {
                 report.yielding.push(c as u32);
             }
         }

@@ -9,7 +9,7 @@ mod krylov;
 mod system;
 
 use crate::kept::Kept;
-use crate::prepared::{Node, Prepared};
+use crate::prepared::{Given, Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
 pub(crate) use branch::Branch;
@@ -58,18 +58,20 @@ impl Newton {
     ///
     /// Full steps come first. When they stop helping, the best point so far is settled by cautious ones, and full steps
     /// start again from there; without `settling` that is the end. The best point is what is returned.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     pub(crate) fn run(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         max_factorisations: usize,
         settling: bool,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         let mut end = NewtonEnd {
             residual: Residual::default(),
             iterations: 0,
@@ -91,7 +93,7 @@ impl Newton {
         let mut rounds = 0;
         loop {
             impulses(problem, r, &mut self.force);
-            let residual = measure(problem, nodes, contacts, v, r, &self.force);
+            let residual = measure(given, v, r, &self.force);
             let merit = residual.merit();
             if merit < best || end.iterations == 0 {
                 best = merit;
@@ -126,7 +128,7 @@ impl Newton {
                 }
                 // Full steps may come too early, so each round settles for longer, from where the last one ended.
                 let limit = SETTLING << rounds.min(3);
-                self.settle(problem, nodes, contacts, tolerance, limit, v, r, &mut end);
+                self.settle(given, tolerance, limit, v, r, &mut end);
                 self.settled.keep(v, r);
                 rounds += 1;
                 stale = 0;
@@ -168,18 +170,20 @@ impl Newton {
     ///
     /// That energy is convex, so these steps cannot run away. They end when momentum is balanced well enough for new
     /// multipliers to make sense.
-    #[allow(clippy::too_many_arguments)] // the problem, what was prepared of it, and the unknowns
     fn settle(
         &mut self,
-        problem: &FrictionProblem,
-        nodes: &[Node],
-        contacts: &[Prepared],
+        given: &Given,
         tolerance: f64,
         limit: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut NewtonEnd,
     ) {
+        let Given {
+            problem,
+            nodes,
+            contacts,
+        } = *given;
         for _ in 0..limit {
             self.branch(problem, contacts, v, r, Branch::cautious);
             self.refactor(problem, end);
@@ -200,7 +204,7 @@ impl Newton {
             self.clamped.clear();
             self.clamped.extend(self.branches.iter().map(|b| b.r));
             impulses(problem, &self.clamped, &mut self.force);
-            let e = measure(problem, nodes, contacts, v, &self.clamped, &self.force);
+            let e = measure(given, v, &self.clamped, &self.force);
             if e.dynamics < (0.1 * e.contact).max(0.1 * tolerance) {
                 break;
             }
