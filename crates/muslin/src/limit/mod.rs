@@ -25,8 +25,33 @@ pub struct Limited {
     pub sweeps: usize,
 }
 
-/// Sweeps in which all edges are corrected at once, before they take turns: no edge comes first.
-const AT_ONCE: usize = 2;
+/// What lengths are compared with, and how far they may be from it.
+#[derive(Clone, Copy)]
+struct Rule {
+    limit: f64,
+    /// Length wanted, from the length at the start of the step and the length at rest.
+    reference: fn(f64, f64) -> f64,
+    /// Sweeps in which all edges are corrected at once, before they take turns: no edge comes first.
+    at_once: usize,
+}
+
+const STRAIN: Rule = Rule {
+    limit: 0.0,
+    reference: |_, rest| rest,
+    at_once: 2,
+};
+const RATE: Rule = Rule {
+    limit: 0.0,
+    reference: |now, _| now,
+    at_once: 0,
+};
+
+impl Rule {
+    fn at(self, limit: f64) -> Self {
+        Self { limit, ..self }
+    }
+}
+
 /// Sweeps after which the limiter gives up: pins may ask for more than the limit.
 const MOST_SWEEPS: usize = 300;
 /// Excess over the limit that is let pass, as a fraction of it.
@@ -66,20 +91,7 @@ impl EdgeLimits {
         dt: f64,
         limit: f64,
     ) -> Limited {
-        let mut done = Limited::default();
-        loop {
-            done.strain = self.largest(x, v, dt, |_, rest| rest);
-            if done.strain <= limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
-                return done;
-            }
-            if done.sweeps < AT_ONCE {
-                self.sweep_at_once(x, v, inverse_mass, dt, limit);
-            } else {
-                let forth = done.sweeps % 2 == 0;
-                self.sweep(x, v, inverse_mass, dt, (limit, forth), |_, rest| rest);
-            }
-            done.sweeps += 1;
-        }
+        self.limit(x, v, inverse_mass, dt, &STRAIN.at(limit))
     }
 
     /// Keeps lengths from changing by more than `limit` (a fraction) in a step; see [`Self::limit_strain`].
@@ -91,23 +103,37 @@ impl EdgeLimits {
         dt: f64,
         limit: f64,
     ) -> Limited {
+        self.limit(x, v, inverse_mass, dt, &RATE.at(limit))
+    }
+
+    fn limit(
+        &mut self,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        rule: &Rule,
+    ) -> Limited {
         let mut done = Limited::default();
         loop {
-            done.strain = self.largest(x, v, dt, |now, _| now);
-            if done.strain <= limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
+            done.strain = self.largest(x, v, dt, rule);
+            if done.strain <= rule.limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
                 return done;
             }
-            let forth = done.sweeps % 2 == 0;
-            self.sweep(x, v, inverse_mass, dt, (limit, forth), |now, _| now);
+            if done.sweeps < rule.at_once {
+                self.sweep_at_once(x, v, inverse_mass, dt, rule);
+            } else {
+                self.sweep(x, v, inverse_mass, dt, rule, done.sweeps % 2 == 0);
+            }
             done.sweeps += 1;
         }
     }
 
-    /// Largest deviation from the reference length that `reference` makes of the length now and the length at rest.
-    fn largest(&self, x: &[Vec3], v: &[Vec3], dt: f64, reference: fn(f64, f64) -> f64) -> f64 {
+    /// Largest deviation from the rule's reference length.
+    fn largest(&self, x: &[Vec3], v: &[Vec3], dt: f64, rule: &Rule) -> f64 {
         let deviation = |([a, b], rest): &([u32; 2], f64)| {
             let (now, next) = ends(x, v, *a, *b, dt);
-            let wanted = reference(now.length(), *rest);
+            let wanted = (rule.reference)(now.length(), *rest);
             (next.length() / wanted - 1.0).abs()
         };
         self.edges.iter().map(deviation).fold(0.0, f64::max)
@@ -120,15 +146,15 @@ impl EdgeLimits {
         v: &mut [Vec3],
         inverse_mass: &[Vec3],
         dt: f64,
-        (limit, forth): (f64, bool),
-        reference: fn(f64, f64) -> f64,
+        rule: &Rule,
+        forth: bool,
     ) {
         let last = self.edges.len();
         for i in 0..last {
             let ([a, b], rest) = &self.edges[if forth { i } else { last - 1 - i }];
             let (now, next) = ends(x, v, *a, *b, dt);
-            let wanted = reference(now.length(), *rest);
-            if let Some(change) = correction(next, wanted, limit, dt) {
+            let wanted = (rule.reference)(now.length(), *rest);
+            if let Some(change) = correction(next, wanted, rule.limit, dt) {
                 let [ia, ib] = [a, b].map(|i| inverse_mass[*i as usize].min_element());
                 if ia + ib > 0.0 {
                     v[*a as usize] += change * (ia / (ia + ib));
@@ -146,7 +172,7 @@ impl EdgeLimits {
         v: &mut [Vec3],
         inverse_mass: &[Vec3],
         dt: f64,
-        limit: f64,
+        rule: &Rule,
     ) {
         self.counts.clear();
         self.counts.resize(x.len(), 0);
@@ -157,8 +183,9 @@ impl EdgeLimits {
             self.counts[*b as usize] += 1;
         }
         for ([a, b], rest) in &self.edges {
-            let (_, next) = ends(x, v, *a, *b, dt);
-            if let Some(change) = correction(next, *rest, limit, dt) {
+            let (now, next) = ends(x, v, *a, *b, dt);
+            let wanted = (rule.reference)(now.length(), *rest);
+            if let Some(change) = correction(next, wanted, rule.limit, dt) {
                 let [ia, ib] = [a, b].map(|i| inverse_mass[*i as usize].min_element());
                 let share = self.counts[*a as usize].max(self.counts[*b as usize]);
                 if ia + ib > 0.0 {
