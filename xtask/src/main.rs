@@ -150,6 +150,14 @@ fn generate(only_check: bool) -> Outcome {
         ),
         ("scenes/argus2018/house_of_cards.toml", house::house()),
         ("scenes/argus2018/two_cards.toml", house::two_cards()),
+        (
+            "scenes/zhu2024/house_of_cards_coarse.toml",
+            house::budget_house([4, 2]),
+        ),
+        (
+            "scenes/zhu2024/house_of_cards_fine.toml",
+            house::budget_house([8, 4]),
+        ),
         ("book/src/reference/scene.schema.json", schema),
     ];
     for (name, text) in files {

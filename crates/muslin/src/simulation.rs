@@ -5,7 +5,7 @@ use crate::failsafe::TangleWatch;
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource, StartPolicy};
 use crate::start::untangle;
-use crate::step::{Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
+use crate::step::{Admm, Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
 use crate::world::{World, sequence_files};
 use std::path::Path;
 
@@ -105,6 +105,7 @@ impl Simulation {
         let stepper: Box<dyn Stepper> = match scene.solver.method {
             Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
             Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
+            Method::Admm => Box::new(Admm::new(scene.solver.admm.clone())),
         };
         Ok(Self {
             name: source.name.clone(),

@@ -1,5 +1,6 @@
 //! What the user wrote: a TOML file, read into [`SceneFile`], checked, with errors that name file, line and remedy.
 
+mod admm_schema;
 mod error;
 mod friction_schema;
 mod load;
@@ -11,6 +12,7 @@ mod validate;
 mod validate_friction;
 mod validate_obstacle;
 
+pub use admm_schema::AdmmSettings;
 pub use error::SceneError;
 pub use friction_schema::*;
 pub use load::{Override, SceneSource};

@@ -1,5 +1,6 @@
 //! The scene file, key by key. The comments here are the reference: the schema for editors is made from them.
 
+use super::admm_schema::AdmmSettings;
 use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
 use crate::material::Fabric;
@@ -147,6 +148,8 @@ pub struct Solver {
     pub implicit: ImplicitSettings,
     /// Settings of the impulse stepper.
     pub impulse: ImpulseSettings,
+    /// Settings of the stepper with a fixed budget.
+    pub admm: AdmmSettings,
 }
 
 impl Default for Solver {
@@ -156,6 +159,7 @@ impl Default for Solver {
             time_step: 0.005,
             implicit: ImplicitSettings::default(),
             impulse: ImpulseSettings::default(),
+            admm: AdmmSettings::default(),
         }
     }
 }
@@ -168,6 +172,8 @@ pub enum Method {
     Implicit,
     /// Internal dynamics by central differences, then repulsions, collision impulses and impact zones.
     Impulse,
+    /// Projective dynamics with friction by alternating directions, at a fixed budget a step.
+    Admm,
 }
 
 /// Settings of the impulse stepper.

@@ -50,6 +50,7 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
     range(limits, impulse.rate_limit, 0.0, 10.0, fraction)?;
     let smallest = "solver.impulse.smallest_step";
     range(smallest, impulse.smallest_step, 1e-7, 1.0, "s")?;
+    scene.solver.admm.check()?;
     let contact = &scene.contact;
     range(
         "contact.recovery_speed",

@@ -159,7 +159,7 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
         base as f64 / 1e6,
         factor / 1e6
     )?;
-    writeln!(out, "methods   implicit, impulse")
+    writeln!(out, "methods   implicit, impulse, admm")
 }
 
 /// Pairs that are listed one by one.

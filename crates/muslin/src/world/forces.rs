@@ -12,8 +12,8 @@ use muslin_geometry::mesh::NONE;
 use muslin_linalg::{SpanTooLarge, Vec2, Vec3};
 use std::sync::Arc;
 
-/// Makes the elements of all bodies.
-pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
+/// Which vertices are held in all axes.
+pub(crate) fn clamped(world: &World) -> Vec<bool> {
     let mut held = vec![[false; 3]; world.state.x.len()];
     for pin in &world.pins {
         for v in &pin.vertices {
@@ -22,7 +22,12 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
             }
         }
     }
-    let clamped: Vec<bool> = held.iter().map(|h| h.iter().all(|k| *k)).collect();
+    held.iter().map(|h| h.iter().all(|k| *k)).collect()
+}
+
+/// Makes the elements of all bodies.
+pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
+    let clamped = clamped(world);
     let mut builder = Forces::builder();
     let (mut triangles, mut springs, mut hinges, mut patches, mut drags) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -33,7 +38,7 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
             None => triangles.extend(stretch_triangles(body)),
         }
         match body.fabric.bend_element() {
-            Some(BendElement::Hinge) => hinges.extend(edge_hinges(body, clamped)),
+            Some(BendElement::Hinge) => hinges.extend(edge_hinges(body, clamped).into_iter().map(|(_, h)| h)),
             Some(BendElement::Curvature) => patches.extend(curvature_patches(body, clamped)),
             None => {}
         }
@@ -63,11 +68,11 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
     Forces::new(world.state.x.len(), builder)
 }
 
-fn rest_area(m: &[Vec2; 3]) -> f64 {
+pub(crate) fn rest_area(m: &[Vec2; 3]) -> f64 {
     (m[1] - m[0]).perp_dot(m[2] - m[0]).abs() / 2.0
 }
 
-fn stretch_triangles(body: &Body) -> Vec<StretchTriangle> {
+pub(crate) fn stretch_triangles(body: &Body) -> Vec<StretchTriangle> {
     let first = body.vertices.start as u32;
     let law = Arc::new(body.fabric.stretch_law());
     let faces = body.topology.faces.iter().zip(&body.material);
@@ -89,7 +94,7 @@ fn rest_edge(body: &Body, edge: usize) -> Vec2 {
     body.material[face][corner(e.vertices[1])] - body.material[face][corner(e.vertices[0])]
 }
 
-fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
+pub(crate) fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
     let first = body.vertices.start as u32;
     (0..body.topology.edges.len())
         .map(|i| {
@@ -111,7 +116,8 @@ fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
         .collect()
 }
 
-fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<Hinge> {
+/// Hinges with the edges they are at.
+pub(crate) fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<(usize, Hinge)> {
     let first = body.vertices.start as u32;
     let law = Arc::new(body.fabric.hinge_law());
     let rigid = |f: u32| {
@@ -143,19 +149,20 @@ fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<Hinge> {
             .as_ref()
             .map_or(0.0, |p| dihedral(&local.map(|v| p[v as usize])).0);
         let direction = rest_edge(body, i);
-        hinges.push(Hinge::new(
+        let hinge = Hinge::new(
             local.map(|v| v + first),
             direction.length(),
             area,
             direction.to_angle(),
             rest_angle,
             law.clone(),
-        ));
+        );
+        hinges.push((i, hinge));
     }
     hinges
 }
 
-fn curvature_patches(body: &Body, clamped: &[bool]) -> Vec<CurvaturePatch> {
+pub(crate) fn curvature_patches(body: &Body, clamped: &[bool]) -> Vec<CurvaturePatch> {
     let first = body.vertices.start as u32;
     let moduli = Arc::new(body.fabric.bending_moduli());
     let rest = RestSurface {

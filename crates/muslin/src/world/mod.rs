@@ -3,7 +3,7 @@
 mod build;
 mod cone;
 mod describe;
-mod forces;
+pub(crate) mod forces;
 mod friction;
 mod friction_names;
 mod obstacles;

@@ -8,7 +8,7 @@
 mod dynamics;
 mod repulsion;
 
-use super::{Phases, StepError, StepReport, Stepper};
+use super::{Phases, StepError, StepReport, Stepper, finite};
 use crate::contact::{DetectParams, Detector};
 use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
@@ -253,16 +253,4 @@ impl Stepper for Impulse {
         report.seconds = phases.finish();
         Ok(report)
     }
-}
-
-fn finite(world: &World, x: &[Vec3], v: &[Vec3], time: f64) -> Result<(), StepError> {
-    let Some(vertex) = (0..x.len()).find(|i| !x[*i].is_finite() || !v[*i].is_finite()) else {
-        return Ok(());
-    };
-    let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
-    Err(StepError::NotFinite {
-        vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
-        cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
-        time,
-    })
 }
