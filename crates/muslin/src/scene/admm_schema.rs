@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdmmSettings {
-    /// Iterations a step: local steps, contact and one global step each.
+    /// Iterations a step, at least 2: local steps, contact and one global step each.
     pub iterations: usize,
     /// Time after which no further iteration of a step begins, ms; 0 for no limit. Runs with a limit differ from each
     /// other, for they depend on the speed of the machine.
@@ -51,7 +51,7 @@ impl Default for AdmmSettings {
             iterations: 30,
             milliseconds: 0.0,
             tolerance: 1e-4,
-            sweeps: 3,
+            sweeps: 5,
             refresh: 5,
             stabilisation: true,
             contact_compliance: 1e-4,
@@ -59,7 +59,7 @@ impl Default for AdmmSettings {
             rayleigh: 0.0,
             strain_limit: 0.0,
             elastic_weight: 0.5,
-            contact_weight: 25.0,
+            contact_weight: 2.5,
             acceleration: true,
             failsafe: true,
             trace: false,
@@ -71,7 +71,7 @@ impl AdmmSettings {
     /// Whether all numbers make sense.
     pub(super) fn check(&self) -> Result<(), SceneError> {
         let counts = [
-            ("iterations", self.iterations, 1.0, 1e6, "iterations"),
+            ("iterations", self.iterations, 2.0, 1e6, "iterations"),
             ("sweeps", self.sweeps, 1.0, 1e4, "sweeps"),
             ("refresh", self.refresh, 1.0, 1e6, "iterations"),
         ];

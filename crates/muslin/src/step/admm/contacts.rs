@@ -63,6 +63,8 @@ impl Contacts {
     /// Forgets the last step and finds what is near at the start of this one.
     pub fn find(&mut self, world: &World, dt: f64, softness: &Softness) -> Result<(), StepError> {
         self.set.clear();
+        self.rows.clear();
+        self.origin.clear();
         self.detect(world, &world.state.x, dt, NEAR, softness)
     }
 
@@ -112,21 +114,15 @@ impl Contacts {
         Ok(())
     }
 
-    /// Whether nothing touches.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Number of contacts.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Lays out the contacts found by colour, keeping the impulses of those that had one. `inverse` is the inverse of
-    /// each vertex's contact weight, 1/kg.
-    pub fn arrange(&mut self, inverse: &[f64]) {
+    /// each vertex's contact weight, 1/kg. The first time in a step impulses are those of the step before.
+    pub fn arrange(&mut self, inverse: &[f64], first: bool) {
         let contacts = &self.set.contacts;
-        let mut impulses = vec![Vec3::ZERO; contacts.len()];
+        let mut impulses = if first {
+            self.set.impulses.clone()
+        } else {
+            vec![Vec3::ZERO; contacts.len()]
+        };
         for (row, origin) in self.rows.iter().zip(&self.origin) {
             if let Some(slot) = impulses.get_mut(*origin as usize) {
                 *slot = row.r;
@@ -166,11 +162,19 @@ impl Contacts {
         }
     }
 
-    /// Starts from no impulses at all.
-    pub fn forget_impulses(&mut self) {
+    /// Takes back impulses that would throw their contact apart at velocities `v` (m/s): all of one that parts at `most`
+    /// (m/s) or faster, and so much of the others. After an impact last step's impulses are no guess for this one. Says
+    /// whether any changed.
+    pub fn temper(&mut self, v: &[Vec3], most: f64) -> bool {
+        let mut changed = false;
         for row in &mut self.rows {
-            row.r = Vec3::ZERO;
+            let parting = row.velocity(v).x;
+            if parting > 0.0 && row.r != Vec3::ZERO {
+                row.r *= (1.0 - parting / most).max(0.0);
+                changed = true;
+            }
         }
+        changed
     }
 
     /// Adds what the impulses do to the virtual velocities `p` (m/s).

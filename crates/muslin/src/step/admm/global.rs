@@ -165,24 +165,34 @@ impl Global {
         Ok(())
     }
 
-    /// Numbers in all factors that are kept.
-    pub fn factor_len(&self) -> usize {
-        let mut seen: Vec<*const ScalarCholesky> = Vec::new();
-        let mut sum = 0;
-        for factor in &self.factors {
-            if !seen.contains(&Arc::as_ptr(factor)) {
-                seen.push(Arc::as_ptr(factor));
-                sum += factor.factor_len();
-            }
-        }
-        sum
-    }
-
     /// What held vertices at `x` (m) add to the right-hand side of the free ones (kg m), into `out` by place.
     pub fn from_held(&self, x: &[Vec3], out: &mut [Vec3]) {
         for &(place, vertex, value) in &self.coupling {
             out[place as usize] -= x[vertex as usize] * value;
         }
+    }
+
+    /// Mean change of velocity (m/s) of the part that each place belongs to, if its vertices gain `momentum` (kg m/s);
+    /// zero for parts that are held somewhere.
+    pub fn mean_gains(&self, momentum: &[Vec3], mass: &[f64]) -> Vec<Vec3> {
+        let mut anchored = vec![false; self.vertices.len()];
+        for (place, _, _) in &self.coupling {
+            anchored[*place as usize] = true;
+        }
+        let mut gains = Vec::with_capacity(self.vertices.len());
+        let mut begin = 0;
+        for &end in &self.ends {
+            let part = &self.vertices[begin..end];
+            let mean = if anchored[begin..end].contains(&true) {
+                Vec3::ZERO
+            } else {
+                let sum: Vec3 = part.iter().map(|v| momentum[*v as usize]).sum();
+                sum / part.iter().map(|v| mass[*v as usize]).sum::<f64>()
+            };
+            gains.resize(end, mean);
+            begin = end;
+        }
+        gains
     }
 
     /// Solves for the positions `x` (m) of free vertices. `fill` writes the right-hand side (kg m) of a run of places,

@@ -30,6 +30,9 @@ use muslin_linalg::Vec3;
 use rayon::prelude::*;
 use split::{Local, SplitGroup};
 
+/// Contacts that part this fast, in gains of speed by gravity in a step, get none of their last impulse to start from.
+const PARTING: f64 = 0.5;
+
 /// The stepper and its working memory.
 pub struct Admm {
     settings: AdmmSettings,
@@ -171,6 +174,53 @@ impl Admm {
         drop(rails);
         self.global.from_held(&self.x, &mut self.constant);
         Ok(())
+    }
+
+    /// Where iterations start: what the forces at the start of the step and the impulses of the step before would do.
+    fn start(&mut self, world: &World, dt: f64) {
+        self.gradient.clear();
+        self.gradient.resize(world.state.x.len(), Vec3::ZERO);
+        world.forces.gradient(&world.state.x, &mut self.gradient);
+        self.guess(world, dt);
+        for i in 0..self.x.len() {
+            self.p[i] = (self.x[i] - world.state.x[i]) / dt;
+        }
+        let most = PARTING * world.gravity.length() * dt;
+        if self.contacts.temper(&self.p, most) {
+            self.guess(world, dt);
+        }
+    }
+
+    /// Positions and multipliers for the impulses as they are and the forces at the start of the step. The matrix with its
+    /// contact weights would hold back a piece of cloth that falls or slides as a whole, so that motion is taken out
+    /// first. Multipliers of contact are those that keep the impulses in place.
+    fn guess(&mut self, world: &World, dt: f64) {
+        let n = world.state.x.len();
+        self.push.clear();
+        self.push.resize(n, Vec3::ZERO);
+        self.contacts.add_impulses(&mut self.push);
+        for i in 0..n {
+            self.l[i] = self.push[i] * (-dt * self.inverse[i]);
+            // Momentum gained, kg m/s.
+            self.push[i] += (self.external[i] - self.gradient[i]) * dt;
+        }
+        let Self {
+            global, x, push, p, ..
+        } = self;
+        let gains = global.mean_gains(push, &world.mass);
+        global.solve(
+            |first, vertices, rows| {
+                for (k, (row, v)) in rows.iter_mut().zip(vertices).enumerate() {
+                    let v = *v as usize;
+                    *row = (push[v] - gains[first + k] * world.mass[v]) * dt;
+                }
+            },
+            p,
+        );
+        for (k, v) in global.vertices.iter().enumerate() {
+            let v = *v as usize;
+            x[v] = world.state.x[v] + (world.state.v[v] + gains[k]) * dt + p[v];
+        }
     }
 
     fn softness(&self, dt: f64) -> Softness {
@@ -341,15 +391,16 @@ impl Admm {
         let begun = std::time::Instant::now();
         let softness = self.softness(dt);
         self.contacts.find(world, dt, &softness)?;
-        self.contacts.arrange(&self.inverse);
-        self.contacts.forget_impulses();
+        self.contacts.arrange(&self.inverse, true);
         phases.done("detection");
+        self.start(world, dt);
+        phases.done("begin");
         let settings = self.settings.clone();
         let known = settings.trace || settings.tolerance > 0.0;
         for iteration in 0..settings.iterations {
             if iteration > 0 && iteration % settings.refresh == 0 {
                 self.contacts.look(world, &self.x, dt, &softness)?;
-                self.contacts.arrange(&self.inverse);
+                self.contacts.arrange(&self.inverse, false);
                 phases.done("detection");
             }
             self.local(world, dt, softness.compliance);
