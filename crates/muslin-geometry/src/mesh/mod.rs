@@ -5,6 +5,7 @@ mod shapes;
 mod topology;
 
 pub use clean::{MeshError, Repair, clean};
+pub(crate) use shapes::check_sizes;
 pub use shapes::{Diagonals, ShapeError, disc, grid, sphere, tube, unstructured_grid};
 pub use topology::{Edge, NONE, Topology};
 

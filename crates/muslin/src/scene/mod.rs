@@ -8,9 +8,12 @@ pub mod mesh_file;
 mod obstacle_schema;
 mod schema;
 mod shipped;
+mod soft_schema;
+pub mod tet_file;
 mod validate;
 mod validate_friction;
 mod validate_obstacle;
+mod validate_soft;
 
 pub use admm_schema::AdmmSettings;
 pub use error::SceneError;
@@ -20,4 +23,5 @@ pub(crate) use load::{nearest_name, read_fabric};
 pub use obstacle_schema::*;
 pub use schema::*;
 pub use shipped::{ShippedScene, shipped_scene, shipped_scenes};
+pub use soft_schema::*;
 pub(crate) use validate_friction::direction as check_direction;

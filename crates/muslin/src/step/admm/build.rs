@@ -5,18 +5,19 @@ use super::bending::{EdgeBend, PatchBend};
 use super::limit::StretchLimit;
 use super::split::{FollowingGroup, Local, SplitGroup};
 use super::spring::SplitSpring;
+use super::tetrahedron::{DampedTetrahedron, SplitTetrahedron};
 use super::triangle::Triangle;
 use crate::force::Element;
 use crate::force::bend::Hinge;
 use crate::force::drag::DragTriangle;
 use crate::force::grip::Grip;
 use crate::force::stretch::StretchTriangle;
-use crate::material::BendElement;
+use crate::material::{BendElement, Fabric};
 use crate::scene::AdmmSettings;
 use crate::world::forces::{
-    curvature_patches, edge_hinges, edge_springs, rest_area, stretch_triangles,
+    body_tetrahedra, curvature_patches, edge_hinges, edge_springs, rest_area, stretch_triangles,
 };
-use crate::world::{Body, World};
+use crate::world::{Body, Substance, World};
 
 /// Speed of the air relative to cloth for which the constant part of its resistance is made, m/s.
 const BRISK: f64 = 10.0;
@@ -32,35 +33,54 @@ pub fn locals(
     let share = settings.elastic_weight;
     let (mut triangles, mut limits, mut springs) = (Vec::new(), Vec::new(), Vec::new());
     let (mut edges, mut patches, mut blown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tetrahedra, mut damped) = (Vec::new(), Vec::new());
     for body in &world.bodies {
         let clamped = &clamped[body.vertices.clone()];
-        if settings.strain_limit > 0.0 {
-            limits.extend(stretch_limits(body, settings, dt));
-        }
-        match body.fabric.spring_modulus() {
-            Some(modulus) => springs.extend(
-                edge_springs(body, modulus)
-                    .into_iter()
-                    .map(|s| SplitSpring::new(s, share, dt)),
-            ),
-            None => triangles.extend(
-                stretch_triangles(body)
-                    .into_iter()
-                    .map(|t| Triangle::new(t, share, dt)),
-            ),
-        }
-        match body.fabric.bend_element() {
-            Some(BendElement::Hinge) => edges.extend(
-                edge_hinges(body, clamped)
-                    .into_iter()
-                    .map(|(edge, hinge)| edge_bend(body, edge, hinge, dt)),
-            ),
-            Some(BendElement::Curvature) => patches.extend(
-                curvature_patches(body, clamped)
-                    .into_iter()
-                    .map(|p| PatchBend::new(p, dt)),
-            ),
-            None => {}
+        match &body.substance {
+            Substance::Solid(solid) => {
+                tetrahedra.extend(
+                    body_tetrahedra(body, solid)
+                        .into_iter()
+                        .map(|t| SplitTetrahedron::new(t, share)),
+                );
+                if solid.damping > 0.0 {
+                    damped.extend(
+                        body_tetrahedra(body, solid)
+                            .into_iter()
+                            .map(|t| DampedTetrahedron::new(t, dt)),
+                    );
+                }
+            }
+            Substance::Fabric(fabric) => {
+                if settings.strain_limit > 0.0 {
+                    limits.extend(stretch_limits(body, fabric, settings, dt));
+                }
+                match fabric.spring_modulus() {
+                    Some(modulus) => springs.extend(
+                        edge_springs(body, fabric, modulus)
+                            .into_iter()
+                            .map(|s| SplitSpring::new(s, share, dt)),
+                    ),
+                    None => triangles.extend(
+                        stretch_triangles(body, fabric)
+                            .into_iter()
+                            .map(|t| Triangle::new(t, share, dt)),
+                    ),
+                }
+                match fabric.bend_element() {
+                    Some(BendElement::Hinge) => edges.extend(
+                        edge_hinges(body, fabric, clamped)
+                            .into_iter()
+                            .map(|(edge, hinge)| edge_bend(body, edge, hinge, dt)),
+                    ),
+                    Some(BendElement::Curvature) => patches.extend(
+                        curvature_patches(body, fabric, clamped)
+                            .into_iter()
+                            .map(|p| PatchBend::new(p, dt)),
+                    ),
+                    None => {}
+                }
+            }
         }
         if let Some(wind) = &world.wind {
             let first = body.vertices.start as u32;
@@ -76,6 +96,8 @@ pub fn locals(
         Box::new(SplitGroup::new(n, triangles)),
         Box::new(SplitGroup::new(n, limits)),
         Box::new(SplitGroup::new(n, springs)),
+        Box::new(SplitGroup::new(n, tetrahedra)),
+        Box::new(FollowingGroup::new(n, damped)),
         Box::new(FollowingGroup::new(n, edges)),
         Box::new(FollowingGroup::new(n, patches)),
         Box::new(FollowingGroup::new(n, blown)),
@@ -101,12 +123,13 @@ pub fn rails(world: &World, weights: &[f64]) -> SplitGroup<Rail, 1, 1> {
 
 fn stretch_limits<'a>(
     body: &'a Body,
+    fabric: &Fabric,
     settings: &'a AdmmSettings,
     dt: f64,
-) -> impl Iterator<Item = StretchLimit> + 'a {
-    let stiffness = body.fabric.membrane_modulus() * (1.0 + body.fabric.damping / dt);
+) -> impl Iterator<Item = StretchLimit> + use<'a> {
+    let stiffness = fabric.membrane_modulus() * (1.0 + fabric.damping / dt);
     let longest = 1.0 + settings.strain_limit;
-    stretch_triangles(body).into_iter().map(move |t: StretchTriangle| {
+    stretch_triangles(body, fabric).into_iter().map(move |t: StretchTriangle| {
         let weight = settings.elastic_weight * stiffness * t.area();
         StretchLimit::new(t.vertices(), t.weights(), weight, longest)
     })

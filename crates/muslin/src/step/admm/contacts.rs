@@ -162,19 +162,37 @@ impl Contacts {
         }
     }
 
-    /// Takes back impulses that would throw their contact apart at velocities `v` (m/s): all of one that parts at `most`
-    /// (m/s) or faster, and so much of the others. After an impact last step's impulses are no guess for this one. Says
-    /// whether any changed.
-    pub fn temper(&mut self, v: &[Vec3], most: f64) -> bool {
-        let mut changed = false;
-        for row in &mut self.rows {
-            let parting = row.velocity(v).x;
-            if parting > 0.0 && row.r != Vec3::ZERO {
-                row.r *= (1.0 - parting / most).max(0.0);
-                changed = true;
+    /// Scales the impulses of the step before so that they, with the momentum that other forces give each vertex
+    /// (kg m/s), change velocities least; never up. After an impact they would throw things apart. What hangs together by
+    /// contact is scaled alike, or what was in balance would not be any more. `part` numbers what moves together.
+    pub fn temper(&mut self, momentum: &[Vec3], mass: &[f64], part: &[u32]) {
+        let parts = part.iter().filter(|p| **p != u32::MAX).max();
+        let mut leader: Vec<u32> = (0..parts.map_or(0, |p| p + 1)).collect();
+        for row in self.rows.iter().filter(|r| r.r != Vec3::ZERO) {
+            let mut first = None;
+            for (n, _) in row.arms().filter(|(n, _)| part[*n] != u32::MAX) {
+                let own = find(&mut leader, part[n]);
+                let other = *first.get_or_insert(own);
+                leader[own.max(other) as usize] = own.min(other);
+                first = Some(own.min(other));
             }
         }
-        changed
+        let mut push = vec![Vec3::ZERO; momentum.len()];
+        self.add_impulses(&mut push);
+        let mut products = vec![[0.0; 2]; leader.len()];
+        for n in (0..push.len()).filter(|n| part[*n] != u32::MAX) {
+            let sums = &mut products[find(&mut leader, part[n]) as usize];
+            sums[0] -= push[n].dot(momentum[n]) / mass[n];
+            sums[1] += push[n].length_squared() / mass[n];
+        }
+        for row in &mut self.rows {
+            let first = row.arms().find(|(n, _)| part[*n] != u32::MAX);
+            let Some((n, _)) = first else { continue };
+            let [wanted, all] = products[find(&mut leader, part[n]) as usize];
+            if all > 0.0 {
+                row.r *= (wanted / all).clamp(0.0, 1.0);
+            }
+        }
     }
 
     /// Adds what the impulses do to the virtual velocities `p` (m/s).
@@ -264,6 +282,15 @@ impl Contacts {
         report.sliding = count(State::Slide);
         self.set.leave(&self.states, world);
     }
+}
+
+/// The number that stands for all that were joined to this one.
+pub fn find(leader: &mut [u32], mut part: u32) -> u32 {
+    while leader[part as usize] != part {
+        leader[part as usize] = leader[leader[part as usize] as usize];
+        part = leader[part as usize];
+    }
+    part
 }
 
 fn row(contact: &Contact, r: Vec3, inverse: &[f64]) -> Row {

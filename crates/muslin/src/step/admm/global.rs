@@ -3,6 +3,7 @@
 //! Vertices that no element joins do not meet in the matrix, contact being on its diagonal. So it falls into parts, one
 //! a piece of cloth as a rule; parts are solved side by side, and equal ones share a factor.
 
+use super::contacts::find;
 use muslin_linalg::{CholeskyError, LowerColumns, ScalarCholesky, Vec3};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Global {
     /// Where each part ends in `vertices`.
     ends: Vec<usize>,
     factors: Vec<Arc<ScalarCholesky>>,
+    /// Part of each vertex; the largest number for held ones.
+    pub part: Vec<u32>,
     /// Entries of the matrix between free vertices (places in `vertices`) and held ones, kg.
     coupling: Vec<(u32, u32, f64)>,
     /// Stiffness of all elements together, N/m.
@@ -75,22 +78,15 @@ impl Global {
             diagonal,
             ..Self::default()
         };
-        global.part(recipe.held);
+        global.find_parts(recipe.held);
         global.factorise(&recipe, scale)?;
         Ok(global)
     }
 
     /// Finds which free vertices belong together.
-    fn part(&mut self, held: &[bool]) {
+    fn find_parts(&mut self, held: &[bool]) {
         let n = held.len();
         let mut leader: Vec<u32> = (0..n as u32).collect();
-        fn find(leader: &mut [u32], mut v: u32) -> u32 {
-            while leader[v as usize] != v {
-                leader[v as usize] = leader[leader[v as usize] as usize];
-                v = leader[v as usize];
-            }
-            v
-        }
         for column in 0..n {
             for (row, _) in self.stiffness.column(column) {
                 if !held[row] && !held[column] {
@@ -115,6 +111,14 @@ impl Global {
                 Some(*end)
             })
             .collect();
+        self.part = vec![u32::MAX; n];
+        let mut begin = 0;
+        for (k, end) in self.ends.iter().enumerate() {
+            for v in &self.vertices[begin..*end] {
+                self.part[*v as usize] = k as u32;
+            }
+            begin = *end;
+        }
     }
 
     fn factorise(&mut self, recipe: &Recipe, scale: f64) -> Result<(), CholeskyError> {

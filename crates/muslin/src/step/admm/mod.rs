@@ -14,6 +14,7 @@ mod global;
 mod limit;
 mod split;
 mod spring;
+mod tetrahedron;
 mod triangle;
 
 use super::{Phases, StepError, StepReport, Stepper, finite};
@@ -29,9 +30,6 @@ use muslin_friction::Anderson;
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
 use split::{Local, SplitGroup};
-
-/// Contacts that part this fast, in gains of speed by gravity in a step, get none of their last impulse to start from.
-const PARTING: f64 = 0.5;
 
 /// The stepper and its working memory.
 pub struct Admm {
@@ -181,14 +179,12 @@ impl Admm {
         self.gradient.clear();
         self.gradient.resize(world.state.x.len(), Vec3::ZERO);
         world.forces.gradient(&world.state.x, &mut self.gradient);
+        let given = self.external.iter().zip(&self.gradient);
+        self.wanted[1].clear();
+        self.wanted[1].extend(given.map(|(f, g)| (*f - *g) * dt));
+        self.contacts
+            .temper(&self.wanted[1], &world.mass, &self.global.part);
         self.guess(world, dt);
-        for i in 0..self.x.len() {
-            self.p[i] = (self.x[i] - world.state.x[i]) / dt;
-        }
-        let most = PARTING * world.gravity.length() * dt;
-        if self.contacts.temper(&self.p, most) {
-            self.guess(world, dt);
-        }
     }
 
     /// Positions and multipliers for the impulses as they are and the forces at the start of the step. The matrix with its

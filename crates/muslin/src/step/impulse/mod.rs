@@ -13,7 +13,7 @@ use crate::contact::{DetectParams, Detector};
 use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
-use crate::world::World;
+use crate::world::{Body, World};
 use dynamics::Dynamics;
 use muslin_linalg::Vec3;
 use repulsion::Repulsions;
@@ -157,7 +157,7 @@ impl Impulse {
         let stiffness: Vec<f64> = world
             .bodies
             .iter()
-            .map(|b| b.fabric.membrane_modulus())
+            .map(Body::compression_stiffness)
             .collect();
         self.repulsions
             .gather(world, self.detector.found(), start, &stiffness);
