@@ -69,7 +69,8 @@ impl LowerColumns {
     pub fn column(&self, column: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = self.start[column] as usize..self.start[column + 1] as usize;
         let rows = self.rows[range.clone()].iter();
-        rows.zip(&self.values[range]).map(|(r, v)| (*r as usize, *v))
+        rows.zip(&self.values[range])
+            .map(|(r, v)| (*r as usize, *v))
     }
 
     /// The product with a vector, both triangles.
@@ -106,8 +107,7 @@ impl ScalarCholesky {
             return Ok(Self::default());
         }
         let symbolic_error = |e: faer::sparse::FaerError| CholeskyError::Symbolic(format!("{e:?}"));
-        let pattern =
-            SymbolicSparseColMatRef::new_checked(n, n, &matrix.start, None, &matrix.rows);
+        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &matrix.start, None, &matrix.rows);
         let symbolic = factorize_symbolic_cholesky(
             pattern,
             Side::Lower,
@@ -132,16 +132,17 @@ impl ScalarCholesky {
                 MemStack::new(&mut scratch),
                 Default::default(),
             )
-            .map_err(|LltError::NonPositivePivot { index }| {
-                CholeskyError::NotPositiveDefinite { row: index }
-            })?;
+            .map_err(
+                |LltError::NonPositivePivot { index }| CholeskyError::NotPositiveDefinite {
+                    row: index,
+                },
+            )?;
         let SymbolicCholeskyRaw::Simplicial(factor) = symbolic.raw() else {
             return Err(CholeskyError::Symbolic("columns were asked for".into()));
         };
-        let order = symbolic.perm().map_or_else(
-            || (0..n as u32).collect(),
-            |perm| perm.arrays().0.to_vec(),
-        );
+        let order = symbolic
+            .perm()
+            .map_or_else(|| (0..n as u32).collect(), |perm| perm.arrays().0.to_vec());
         let (columns, rows) = (factor.col_ptr(), factor.row_idx());
         let mut solver = Self {
             order,

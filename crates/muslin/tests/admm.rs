@@ -7,7 +7,10 @@ use muslin::scene::{Override, SceneSource};
 use muslin::simulation::Simulation;
 
 fn shipped(name: &str, changes: &[&str], threads: usize) -> Simulation {
-    let changes: Vec<Override> = changes.iter().map(|c| Override::parse(c).unwrap()).collect();
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).unwrap())
+        .collect();
     Simulation::new(&SceneSource::find(name).unwrap(), &changes, threads).unwrap()
 }
 
@@ -21,7 +24,10 @@ fn run(s: &mut Simulation, steps: usize) {
 fn way(s: &Simulation, body: &str, along: Vec3) -> (f64, f64, f64) {
     let body = s.world.body(body).unwrap();
     let (mut low, mut high, mut off) = (f64::INFINITY, f64::NEG_INFINITY, 0.0f64);
-    for (x, start) in s.world.state.x[body.vertices.clone()].iter().zip(&body.initial) {
+    for (x, start) in s.world.state.x[body.vertices.clone()]
+        .iter()
+        .zip(&body.initial)
+    {
         let moved = *x - *start;
         low = low.min(moved.dot(along));
         high = high.max(moved.dot(along));
@@ -51,8 +57,15 @@ fn inclines_are_exact_whatever_the_budget() {
             let (low, high, off) = way(&s, body, Vec3::new(cos, 0.0, -sin));
             println!("{iterations:4} {body}: {low} {high} {expected} off {off:.1e}");
             let error = (low - expected).abs().max((high - expected).abs());
-            let bearable = if expected == 0.0 { 1e-12 } else { 1e-4 * expected };
-            assert!(error <= bearable, "{iterations} {body}: {low} {high} {expected}");
+            let bearable = if expected == 0.0 {
+                1e-12
+            } else {
+                1e-4 * expected
+            };
+            assert!(
+                error <= bearable,
+                "{iterations} {body}: {low} {high} {expected}"
+            );
             assert!(off < 1e-6, "{iterations} {body}: {off}");
         }
     }

@@ -51,8 +51,7 @@ impl Law {
     /// `bearable` (N/m).
     #[inline]
     pub fn geometric(&self, s: &Strain, bearable: f64) -> Strain {
-        let least = f64::midpoint(s[0], s[1])
-            - (0.25 * (s[0] - s[1]).powi(2) + s[2] * s[2]).sqrt();
+        let least = f64::midpoint(s[0], s[1]) - (0.25 * (s[0] - s[1]).powi(2) + s[2] * s[2]).sqrt();
         if least >= -bearable {
             *s
         } else {

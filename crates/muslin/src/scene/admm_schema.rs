@@ -37,7 +37,7 @@ pub struct AdmmSettings {
     pub elastic_weight: f64,
     /// Weight of contact in masses of the vertex. It changes how fast iterations converge, not where to.
     pub contact_weight: f64,
-    /// Whether iterations are accelerated by what the last ones had in common (Anderson).
+    /// Whether iterations of steps without contact are accelerated by what the last ones had in common (Anderson).
     pub acceleration: bool,
     /// Whether the fail-safe guards the end of each step.
     pub failsafe: bool,
@@ -81,10 +81,28 @@ impl AdmmSettings {
         let numbers = [
             ("milliseconds", self.milliseconds, 0.0, 1e6, "ms"),
             ("tolerance", self.tolerance, 0.0, 1.0, "m/s"),
-            ("contact_compliance", self.contact_compliance, 0.0, 1e6, "1/kg"),
-            ("contact_stiffness", self.contact_stiffness, 0.0, 1e12, "N/m"),
+            (
+                "contact_compliance",
+                self.contact_compliance,
+                0.0,
+                1e6,
+                "1/kg",
+            ),
+            (
+                "contact_stiffness",
+                self.contact_stiffness,
+                0.0,
+                1e12,
+                "N/m",
+            ),
             ("rayleigh", self.rayleigh, 0.0, 1.0, "s"),
-            ("strain_limit", self.strain_limit, 0.0, 10.0, "as a fraction"),
+            (
+                "strain_limit",
+                self.strain_limit,
+                0.0,
+                10.0,
+                "as a fraction",
+            ),
             ("elastic_weight", self.elastic_weight, 1e-3, 1e3, ""),
             ("contact_weight", self.contact_weight, 1e-3, 1e6, "masses"),
         ];

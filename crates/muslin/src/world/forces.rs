@@ -140,11 +140,7 @@ pub(crate) fn edge_springs(body: &Body, fabric: &Fabric, modulus: f64) -> Vec<Sp
 }
 
 /// Hinges with the edges they are at.
-pub(crate) fn edge_hinges(
-    body: &Body,
-    fabric: &Fabric,
-    clamped: &[bool],
-) -> Vec<(usize, Hinge)> {
+pub(crate) fn edge_hinges(body: &Body, fabric: &Fabric, clamped: &[bool]) -> Vec<(usize, Hinge)> {
     let first = body.vertices.start as u32;
     let law = Arc::new(fabric.hinge_law());
     let rigid = |f: u32| {
@@ -189,7 +185,11 @@ pub(crate) fn edge_hinges(
     hinges
 }
 
-pub(crate) fn curvature_patches(body: &Body, fabric: &Fabric, clamped: &[bool]) -> Vec<CurvaturePatch> {
+pub(crate) fn curvature_patches(
+    body: &Body,
+    fabric: &Fabric,
+    clamped: &[bool],
+) -> Vec<CurvaturePatch> {
     let first = body.vertices.start as u32;
     let moduli = Arc::new(fabric.bending_moduli());
     let rest = RestSurface {

@@ -50,8 +50,7 @@ impl Following<4> for EdgeBend {
     }
 
     fn stiffness(&self) -> [[f64; 4]; 4] {
-        self.row
-            .map(|a| self.row.map(|b| self.stiffness * a * b))
+        self.row.map(|a| self.row.map(|b| self.stiffness * a * b))
     }
 
     fn begin_step(&mut self, x: &[Vec3; 4], v: &[Vec3; 4], step: &StepContext) {
@@ -87,9 +86,9 @@ impl PatchBend {
     /// `dt`: length of the steps, s.
     pub fn new(element: CurvaturePatch, dt: f64) -> Self {
         let (stencil, moduli) = element.form(dt);
-        let moments = stencil.weights.map(|w| {
-            std::array::from_fn(|j| (0..3).map(|i| w[i] * moduli[i][j]).sum::<f64>())
-        });
+        let moments = stencil
+            .weights
+            .map(|w| std::array::from_fn(|j| (0..3).map(|i| w[i] * moduli[i][j]).sum::<f64>()));
         Self {
             element,
             moments,

@@ -129,10 +129,12 @@ fn stretch_limits<'a>(
 ) -> impl Iterator<Item = StretchLimit> + use<'a> {
     let stiffness = fabric.membrane_modulus() * (1.0 + fabric.damping / dt);
     let longest = 1.0 + settings.strain_limit;
-    stretch_triangles(body, fabric).into_iter().map(move |t: StretchTriangle| {
-        let weight = settings.elastic_weight * stiffness * t.area();
-        StretchLimit::new(t.vertices(), t.weights(), weight, longest)
-    })
+    stretch_triangles(body, fabric)
+        .into_iter()
+        .map(move |t: StretchTriangle| {
+            let weight = settings.elastic_weight * stiffness * t.area();
+            StretchLimit::new(t.vertices(), t.weights(), weight, longest)
+        })
 }
 
 fn edge_bend(body: &Body, edge: usize, hinge: Hinge, dt: f64) -> EdgeBend {

@@ -114,6 +114,11 @@ impl Contacts {
         Ok(())
     }
 
+    /// Whether nothing touches.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Lays out the contacts found by colour, keeping the impulses of those that had one. `inverse` is the inverse of
     /// each vertex's contact weight, 1/kg. The first time in a step impulses are those of the step before.
     pub fn arrange(&mut self, inverse: &[f64], first: bool) {

@@ -49,9 +49,6 @@ pub struct Global {
     work: Vec<Vec<Vec3>>,
 }
 
-/// Bounds of a vertex's contact weight as shares of its diagonal.
-const LEAST_SHARE: f64 = 1e-3;
-
 impl Global {
     /// Builds and factorises.
     pub fn new(recipe: Recipe) -> Result<Self, CholeskyError> {
@@ -70,7 +67,7 @@ impl Global {
         let contact: Vec<f64> = diagonal
             .iter()
             .zip(recipe.mass)
-            .map(|(d, m)| (recipe.contact_weight * m).clamp(LEAST_SHARE * d, *d))
+            .map(|(d, m)| (recipe.contact_weight * m).min(*d))
             .collect();
         let mut global = Self {
             stiffness,
@@ -138,8 +135,7 @@ impl Global {
                 entries.push((own, own, recipe.mass[v] + self.contact[v]));
                 for (row, value) in self.stiffness.column(v) {
                     if place[row] == u32::MAX {
-                        self.coupling
-                            .push((place[v], row as u32, scale * value));
+                        self.coupling.push((place[v], row as u32, scale * value));
                     } else {
                         let other = place[row] - begin as u32;
                         entries.push((own.max(other), own.min(other), scale * value));

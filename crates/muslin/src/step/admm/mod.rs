@@ -145,8 +145,7 @@ impl Admm {
             self.constant
                 .extend(still.map(|v| self.gradient[*v as usize] * scale));
         } else {
-            self.constant
-                .resize(self.global.vertices.len(), Vec3::ZERO);
+            self.constant.resize(self.global.vertices.len(), Vec3::ZERO);
         }
         for (c, v) in self.constant.iter_mut().zip(&self.global.vertices) {
             *c += self.x[*v as usize] * world.mass[*v as usize];
@@ -393,6 +392,7 @@ impl Admm {
         phases.done("begin");
         let settings = self.settings.clone();
         let known = settings.trace || settings.tolerance > 0.0;
+        let mut started = false;
         for iteration in 0..settings.iterations {
             if iteration > 0 && iteration % settings.refresh == 0 {
                 self.contacts.look(world, &self.x, dt, &softness)?;
@@ -421,8 +421,10 @@ impl Admm {
             {
                 break;
             }
-            if settings.acceleration && !last {
-                self.accelerate(dt, iteration);
+            // Contact has corners: what iterations had in common on one side of them misleads on the other.
+            if settings.acceleration && !last && self.contacts.is_empty() {
+                self.accelerate(dt, started);
+                started = true;
                 phases.done("acceleration");
             }
         }
@@ -430,15 +432,15 @@ impl Admm {
     }
 
     /// Takes the next iteration from a point that the last ones point to, rather than from where the last one ended.
-    fn accelerate(&mut self, dt: f64, iteration: usize) {
+    fn accelerate(&mut self, dt: f64, started: bool) {
         let mut anderson = std::mem::take(&mut self.anderson);
-        if iteration == 0 {
-            anderson.reset(self.unknowns());
-            self.save(dt, &mut anderson.x);
-        } else {
+        if started {
             self.save(dt, &mut anderson.g);
             anderson.mix();
             self.restore(dt, &anderson.x);
+        } else {
+            anderson.reset(self.unknowns());
+            self.save(dt, &mut anderson.x);
         }
         self.anderson = anderson;
     }
@@ -490,7 +492,11 @@ impl Admm {
             let missing = (self.v[i] - world.state.v[i]) * world.mass[i] - self.push[i]
                 + (self.gradient[i] - self.external[i]) * dt;
             if world.wants_reactions {
-                let reaction = if self.held[i] { missing / dt } else { Vec3::ZERO };
+                let reaction = if self.held[i] {
+                    missing / dt
+                } else {
+                    Vec3::ZERO
+                };
                 world.reactions.push(reaction);
             }
             if !self.held[i] {
@@ -590,8 +596,6 @@ pub(crate) mod testing {
     /// Force of an element at positions `x`, N.
     pub fn force_of<F: Following<N>, const N: usize>(element: &F, x: &[Vec3; N]) -> [Vec3; N] {
         let (pull, stiffness) = (element.pull(x), element.stiffness());
-        std::array::from_fn(|a| {
-            pull[a] - (0..N).map(|b| x[b] * stiffness[a][b]).sum::<Vec3>()
-        })
+        std::array::from_fn(|a| pull[a] - (0..N).map(|b| x[b] * stiffness[a][b]).sum::<Vec3>())
     }
 }

@@ -172,10 +172,7 @@ impl<S: Split<N, R>, const N: usize, const R: usize> SplitGroup<S, N, R> {
             })
             .collect();
         Self {
-            corners: Corners::new(
-                vertices,
-                elements.iter().flat_map(|e| e.element.vertices()),
-            ),
+            corners: Corners::new(vertices, elements.iter().flat_map(|e| e.element.vertices())),
             pull: vec![[Vec3::ZERO; N]; elements.len()],
             elements,
         }
@@ -255,11 +252,8 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
             .with_min_len(PER_TASK)
             .for_each(|(e, pull)| {
                 let dx = e.deformation(&corners_of(x, e.element.vertices()));
-                e.z = e
-                    .element
-                    .nearest(&std::array::from_fn(|r| dx[r] + e.l[r]));
-                let wanted: [Vec3; R] =
-                    std::array::from_fn(|r| (e.z[r] - e.l[r]) * e.weights[r]);
+                e.z = e.element.nearest(&std::array::from_fn(|r| dx[r] + e.l[r]));
+                let wanted: [Vec3; R] = std::array::from_fn(|r| (e.z[r] - e.l[r]) * e.weights[r]);
                 for a in 0..N {
                     pull[a] = (0..R).map(|r| wanted[r] * e.rows[r][a]).sum();
                 }

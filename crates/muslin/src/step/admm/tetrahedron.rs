@@ -101,9 +101,7 @@ impl Following<4> for DampedTetrahedron {
     fn pull(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
         let stiffness = self.stiffness();
         let viscous = self.element.viscous_gradient(x);
-        std::array::from_fn(|a| {
-            (0..4).map(|b| x[b] * stiffness[a][b]).sum::<Vec3>() - viscous[a]
-        })
+        std::array::from_fn(|a| (0..4).map(|b| x[b] * stiffness[a][b]).sum::<Vec3>() - viscous[a])
     }
 }
 
@@ -133,10 +131,22 @@ mod tests {
         for poisson in [0.0, 0.3, 0.45] {
             let mut split = SplitTetrahedron::new(tetrahedron(poisson), 0.5);
             for y in [
-                [Vec3::new(1.1, 0.1, 0.3), Vec3::new(-0.1, 0.9, 0.4), Vec3::new(0.2, 0.1, 1.3)],
-                [Vec3::new(0.1, 1.1, 0.0), Vec3::new(-0.8, 0.1, 0.1), Vec3::new(0.0, 0.3, 0.7)],
+                [
+                    Vec3::new(1.1, 0.1, 0.3),
+                    Vec3::new(-0.1, 0.9, 0.4),
+                    Vec3::new(0.2, 0.1, 1.3),
+                ],
+                [
+                    Vec3::new(0.1, 1.1, 0.0),
+                    Vec3::new(-0.8, 0.1, 0.1),
+                    Vec3::new(0.0, 0.3, 0.7),
+                ],
                 // Inside out.
-                [Vec3::new(1.1, 0.1, 0.3), Vec3::new(-0.1, 0.9, 0.4), Vec3::new(0.2, 0.1, -0.5)],
+                [
+                    Vec3::new(1.1, 0.1, 0.3),
+                    Vec3::new(-0.1, 0.9, 0.4),
+                    Vec3::new(0.2, 0.1, -0.5),
+                ],
             ] {
                 assert_minimises(&mut split, &y, |split, z| {
                     split.element.energy(&[Vec3::ZERO, z[0], z[1], z[2]])
@@ -148,7 +158,11 @@ mod tests {
     #[test]
     fn stress_is_the_derivative_of_the_energy() {
         let split = SplitTetrahedron::new(tetrahedron(0.3), 0.5);
-        let z = [Vec3::new(1.1, 0.1, 0.3), Vec3::new(-0.1, 0.9, 0.4), Vec3::new(0.2, 0.1, 1.3)];
+        let z = [
+            Vec3::new(1.1, 0.1, 0.3),
+            Vec3::new(-0.1, 0.9, 0.4),
+            Vec3::new(0.2, 0.1, 1.3),
+        ];
         let gradient = split.element.gradient(&[Vec3::ZERO, z[0], z[1], z[2]]);
         for (stress, gradient) in split.stress(&z).iter().zip(&gradient[1..]) {
             assert!((*stress - *gradient).length() < 1e-9 * gradient.length().max(1.0));

@@ -209,11 +209,8 @@ mod tests {
         let plate = Arc::new(StretchLaw::constant([500.0, 150.0, 300.0, 75.0], 0.005));
         let denim = shipped_fabric("11oz-black-denim").unwrap();
         for law in [plate, Arc::new(denim.stretch_law())] {
-            let mut triangle = Triangle::new(
-                StretchTriangle::new([0, 1, 2], MATERIAL, law),
-                0.5,
-                0.02,
-            );
+            let mut triangle =
+                Triangle::new(StretchTriangle::new([0, 1, 2], MATERIAL, law), 0.5, 0.02);
             let start = MATERIAL.map(|m| Vec3::new(1.05 * m.x, m.y + 0.1 * m.x, 0.2 * m.y));
             let step = StepContext {
                 time: 0.0,
