@@ -1,6 +1,7 @@
 //! Chores, so that one command does everything where only the Rust toolchain is installed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod arch;
 mod browser;
 mod house;
 mod uniaxial;
@@ -158,6 +159,7 @@ fn generate(only_check: bool) -> Outcome {
             "scenes/zhu2024/house_of_cards_fine.toml",
             house::budget_house([8, 4]),
         ),
+        ("scenes/zhu2024/masonry_arch.toml", arch::arch()),
         ("book/src/reference/scene.schema.json", schema),
     ];
     for (name, text) in files {

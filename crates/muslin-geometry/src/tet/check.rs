@@ -2,7 +2,7 @@
 //! the place.
 
 use super::{Solid, TetMesh, quality, surface_faces};
-use crate::mesh::{MeshError, Topology};
+use crate::mesh::{MeshError, Topology, usable};
 use std::fmt;
 
 /// Why a solid cannot be used.
@@ -99,8 +99,6 @@ impl fmt::Display for TetRepair {
     }
 }
 
-/// Coordinates beyond this (m) lose too many digits for contact to mean anything.
-const LARGEST_COORDINATE: f64 = 1e6;
 /// Tetrahedra of a lower quality than this make matrices that cannot be solved.
 const FLAT: f64 = 1e-6;
 
@@ -140,12 +138,7 @@ fn check_numbers(mesh: &TetMesh) -> Result<(), TetError> {
         return Err(TetError::Empty);
     }
     for (vertex, p) in mesh.positions.iter().enumerate() {
-        let coordinates = p.to_array();
-        // Written so that NaN is not usable either.
-        let bad = coordinates
-            .iter()
-            .find(|c| c.is_nan() || c.abs() > LARGEST_COORDINATE);
-        if let Some(&value) = bad {
+        if let Some(&value) = p.to_array().iter().find(|c| !usable(**c)) {
             return Err(TetError::BadCoordinate { vertex, value });
         }
     }

@@ -7,7 +7,7 @@ mod surface;
 
 pub use check::{TetError, TetRepair, prepare};
 pub use fill::{ball, fill, fill_surface};
-pub use shapes::{bar, block, torus};
+pub use shapes::{bar, block, hexahedron, torus};
 pub use surface::surface_faces;
 
 use muslin_linalg::Vec3;

@@ -8,31 +8,58 @@ use std::f64::consts::TAU;
 /// Block round the origin with edges along the axes: cubes cut into six tetrahedra each, every cube the mirror image of
 /// its neighbours, so that the mesh prefers no side. Vertices run along z first, then y.
 pub fn block(size: [f64; 3], cells: [usize; 3]) -> Result<TetMesh, ShapeError> {
-    let sizes = size.map(|s| ("size", s));
-    let counts = cells.map(|c| ("cells", c as f64));
+    check_sizes(&size.map(|s| ("size", s)), 1.0)?;
+    let size = Vec3::from_array(size);
+    cubes(cells, |p| (p - 0.5) * size)
+}
+
+/// Solid between eight corners (m), cut like a [`block`]: the four of the bottom counter-clockwise seen from above, then
+/// those above them. Sides whose corners are not in one plane are warped.
+pub fn hexahedron(corners: [Vec3; 8], cells: [usize; 3]) -> Result<TetMesh, ShapeError> {
+    if !corners.iter().all(|c| c.is_finite()) {
+        return Err(ShapeError::new(
+            "a corner is not a point",
+            "give finite numbers",
+        ));
+    }
+    let [a, b, c, d, e, f, g, h] = corners;
+    let mesh = cubes(cells, |p| {
+        let low = a.lerp(b, p.x).lerp(d.lerp(c, p.x), p.y);
+        let high = e.lerp(f, p.x).lerp(h.lerp(g, p.x), p.y);
+        low.lerp(high, p.z)
+    })?;
+    if mesh.worst_quality() < 1e-6 {
+        return Err(ShapeError::new(
+            "the corners do not span a solid: some of it is flat or inside out",
+            "list the four corners of the bottom counter-clockwise seen from above, then those above them",
+        ));
+    }
+    Ok(mesh)
+}
+
+/// A cube from 0 to 1 cut into cells and put in place.
+fn cubes(cells: [usize; 3], place: impl Fn(Vec3) -> Vec3) -> Result<TetMesh, ShapeError> {
     let vertices = cells.iter().map(|c| *c as f64 + 1.0).product();
-    check_sizes(&[sizes, counts].concat(), vertices)?;
+    check_sizes(&cells.map(|c| ("cells", c as f64)), vertices)?;
     let [nx, ny, nz] = cells;
     let id = |[i, j, k]: [usize; 3]| ((i * (ny + 1) + j) * (nz + 1) + k) as u32;
     let mut mesh = TetMesh::default();
     for i in 0..=nx {
         for j in 0..=ny {
             for k in 0..=nz {
-                let at: [f64; 3] = std::array::from_fn(|a| {
-                    size[a] * ([i, j, k][a] as f64 / cells[a] as f64 - 0.5)
-                });
-                mesh.positions.push(Vec3::from_array(at));
+                let at = std::array::from_fn(|a| [i, j, k][a] as f64 / cells[a] as f64);
+                mesh.positions.push(place(Vec3::from_array(at)));
             }
         }
     }
-    // The six ways to walk from one corner of a cube to the opposite one, axis by axis.
+    // The six ways to walk from one corner of a cube to the opposite one, axis by axis, and whether that turns right.
     let walks = [
-        [0, 1, 2],
-        [0, 2, 1],
-        [1, 0, 2],
-        [1, 2, 0],
-        [2, 0, 1],
-        [2, 1, 0],
+        ([0, 1, 2], false),
+        ([0, 2, 1], true),
+        ([1, 0, 2], true),
+        ([1, 2, 0], false),
+        ([2, 0, 1], false),
+        ([2, 1, 0], true),
     ];
     for i in 0..nx {
         for j in 0..ny {
@@ -44,12 +71,16 @@ pub fn block(size: [f64; 3], cells: [usize; 3]) -> Result<TetMesh, ShapeError> {
                         cell[a] + usize::from(taken[a] != (cell[a] % 2 == 1))
                     }))
                 };
-                for walk in walks {
+                let mirrored = (i + j + k) % 2 == 1;
+                for (walk, turned) in walks {
                     let mut taken = [false; 3];
                     let mut corners = [corner(taken); 4];
                     for (step, axis) in walk.into_iter().enumerate() {
                         taken[axis] = true;
                         corners[step + 1] = corner(taken);
+                    }
+                    if turned != mirrored {
+                        corners.swap(2, 3);
                     }
                     mesh.tetrahedra.push(corners);
                 }
@@ -188,9 +219,25 @@ mod tests {
     fn blocks_bars_and_rings_are_sound_and_have_their_volume() {
         let solid = prepare(block([0.3, 0.2, 0.1], [3, 2, 2]).unwrap()).unwrap();
         assert!((sound(&solid, 0.3) - 0.006).abs() < 1e-15);
-        // Both ends of every axis look alike: 3 x 2 x 2 cells have 52 squares, each of two triangles.
+        assert!(solid.repairs.is_empty());
+        // 3 x 2 x 2 cells show 32 squares, each of two triangles.
         assert_eq!(solid.surface.len(), 2 * 2 * (6 + 6 + 4));
         assert_eq!(solid.surface_vertices, 4 * 3 * 3 - 2);
+        let mut corners = [
+            [0.0, 0.0, 0.0],
+            [2.0, 0.0, 0.0],
+            [2.0, 1.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.5, 0.0, 1.0],
+            [1.5, 0.0, 1.0],
+            [1.5, 1.0, 1.0],
+            [0.5, 1.0, 1.0],
+        ]
+        .map(Vec3::from_array);
+        let solid = prepare(hexahedron(corners, [2, 2, 3]).unwrap()).unwrap();
+        assert!((sound(&solid, 0.2) - 1.5).abs() < 1e-12);
+        corners.swap(0, 1);
+        assert!(hexahedron(corners, [2, 2, 3]).is_err());
         let solid = prepare(bar(0.1, 1.0, 0.04).unwrap()).unwrap();
         assert!((sound(&solid, 0.05) / (PI * 0.01) - 1.0).abs() < 0.03);
         let solid = prepare(torus(0.3, 0.1, 0.04).unwrap()).unwrap();

@@ -5,14 +5,17 @@ use super::schema::{Rotation, Triple, one};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A soft body: a solid of tetrahedra. Exactly one of `box`, `ball`, `torus`, `bar`, `mesh` or `fill`; `material`, or at
-/// least `density` and `young`.
+/// A soft body: a solid of tetrahedra. Exactly one of `box`, `hexahedron`, `ball`, `torus`, `bar`, `mesh` or `fill`;
+/// `material`, or at least `density` and `young`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Soft {
     /// A block with edges along the axes, centred on the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#box: Option<SoftBox>,
+    /// A solid between eight corners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hexahedron: Option<SoftHexahedron>,
     /// A ball round the origin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ball: Option<SoftBall>,
@@ -81,6 +84,16 @@ pub struct SoftBox {
     /// Wanted edge length, m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<f64>,
+}
+
+/// A solid between eight corners, such as a stone of an arch.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SoftHexahedron {
+    /// Corners, m: the four of the bottom counter-clockwise seen from above, then those above them.
+    pub corners: [Triple; 8],
+    /// Cells from the first corner to the second, the fourth and the fifth; each becomes six tetrahedra.
+    pub cells: [usize; 3],
 }
 
 /// A ball.

@@ -29,6 +29,7 @@ pub(super) fn soft(scene: &SceneFile) -> Result<(), SceneError> {
 fn one(key: &str, soft: &Soft) -> Result<(), SceneError> {
     let shapes = [
         soft.r#box.is_some(),
+        soft.hexahedron.is_some(),
         soft.ball.is_some(),
         soft.torus.is_some(),
         soft.bar.is_some(),
@@ -39,7 +40,7 @@ fn one(key: &str, soft: &Soft) -> Result<(), SceneError> {
         return Err(SceneError::at(
             key,
             "a soft body needs exactly one shape",
-            "give one of `box`, `ball`, `torus`, `bar`, `mesh`, `fill`",
+            "give one of `box`, `hexahedron`, `ball`, `torus`, `bar`, `mesh`, `fill`",
         ));
     }
     if let Some(b) = &soft.r#box {

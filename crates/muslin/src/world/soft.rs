@@ -156,6 +156,10 @@ fn tetrahedra(
         let cells = b.cells.unwrap_or_else(|| [count(0), count(1), count(2)]);
         return made("box", tet::block(b.size, cells));
     }
+    if let Some(h) = &soft.hexahedron {
+        let corners = h.corners.map(Vec3::from_array);
+        return made("hexahedron", tet::hexahedron(corners, h.cells));
+    }
     if let Some(b) = &soft.ball {
         return made("ball", tet::ball(b.radius, b.edge));
     }

@@ -6,6 +6,7 @@
 //! own ([`contacts`]), and the positions that fit both best, with a matrix that never changes ([`global`]). Multipliers
 //! collect what is left, so that the iterations end at the implicit step itself.
 
+mod accelerate;
 mod attachment;
 mod bending;
 mod build;
@@ -14,6 +15,8 @@ mod global;
 mod limit;
 mod split;
 mod spring;
+#[cfg(test)]
+mod testing;
 mod tetrahedron;
 mod triangle;
 
@@ -315,48 +318,6 @@ impl Admm {
         rails.settle(x);
     }
 
-    /// Writes all that an iteration starts from: positions and multipliers, in units of the root of their weight.
-    fn save(&self, dt: f64, out: &mut [Vec3]) {
-        let n = self.x.len();
-        let (x, rest) = out.split_at_mut(n);
-        let (l, mut rest) = rest.split_at_mut(n);
-        for i in 0..n {
-            x[i] = self.x[i] * (self.global.diagonal[i].sqrt() / dt);
-            l[i] = self.l[i] * (self.global.contact[i].sqrt() / dt);
-        }
-        for local in &self.locals {
-            let (own, after) = rest.split_at_mut(local.multipliers());
-            local.save(own);
-            rest = after;
-        }
-        self.rails.save(rest);
-    }
-
-    /// Goes on from another point.
-    fn restore(&mut self, dt: f64, from: &[Vec3]) {
-        let n = self.x.len();
-        let (x, rest) = from.split_at(n);
-        let (l, mut rest) = rest.split_at(n);
-        for i in 0..n {
-            if !self.held[i] {
-                self.x[i] = x[i] * (dt / self.global.diagonal[i].sqrt());
-                self.l[i] = l[i] * (dt / self.global.contact[i].sqrt());
-            }
-        }
-        for local in &mut self.locals {
-            let (own, after) = rest.split_at(local.multipliers());
-            local.restore(own);
-            rest = after;
-        }
-        self.rails.restore(rest);
-    }
-
-    /// Numbers that an iteration starts from, in threes.
-    fn unknowns(&self) -> usize {
-        let multipliers: usize = self.locals.iter().map(|l| l.multipliers()).sum();
-        2 * self.x.len() + multipliers + self.rails.multipliers()
-    }
-
     /// Primal and dual residual, m/s.
     fn residuals(&self, world: &World, dt: f64) -> [f64; 2] {
         let mass: f64 = world.mass.iter().sum();
@@ -429,20 +390,6 @@ impl Admm {
             }
         }
         Ok(())
-    }
-
-    /// Takes the next iteration from a point that the last ones point to, rather than from where the last one ended.
-    fn accelerate(&mut self, dt: f64, started: bool) {
-        let mut anderson = std::mem::take(&mut self.anderson);
-        if started {
-            self.save(dt, &mut anderson.g);
-            anderson.mix();
-            self.restore(dt, &anderson.x);
-        } else {
-            anderson.reset(self.unknowns());
-            self.save(dt, &mut anderson.x);
-        }
-        self.anderson = anderson;
     }
 
     /// Positions and velocities at the end of the step: vertices in contact move as contact says.
@@ -556,46 +503,5 @@ impl Stepper for Admm {
         std::mem::swap(&mut world.state.v, &mut self.v);
         report.seconds = phases.finish();
         Ok(report)
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod testing {
-    //! What every element of local steps has to show.
-
-    use super::split::{Following, Split};
-    use muslin_linalg::Vec3;
-
-    /// The nearest deformation costs less than any other about it: energy plus weighted squared distance to `y`.
-    pub fn assert_minimises<S: Split<N, R>, const N: usize, const R: usize>(
-        element: &mut S,
-        y: &[Vec3; R],
-        energy: impl Fn(&S, &[Vec3; R]) -> f64,
-    ) {
-        let z = element.nearest(y);
-        let weights = element.weights();
-        let cost = |z: &[Vec3; R]| {
-            let far = (0..R).map(|r| 0.5 * weights[r] * z[r].distance_squared(y[r]));
-            energy(element, z) + far.sum::<f64>()
-        };
-        let least = cost(&z);
-        let mut seed = 7u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) as f64 / (1u64 << 30) as f64 - 1.0
-        };
-        for size in [1e-3, 1e-2, 1e-1] {
-            for _ in 0..50 {
-                let other = z.map(|z| z + Vec3::new(random(), random(), random()) * size);
-                let more = cost(&other) - least;
-                assert!(more >= -1e-9 * least.abs(), "{more} less at {size}");
-            }
-        }
-    }
-
-    /// Force of an element at positions `x`, N.
-    pub fn force_of<F: Following<N>, const N: usize>(element: &F, x: &[Vec3; N]) -> [Vec3; N] {
-        let (pull, stiffness) = (element.pull(x), element.stiffness());
-        std::array::from_fn(|a| pull[a] - (0..N).map(|b| x[b] * stiffness[a][b]).sum::<Vec3>())
     }
 }
