@@ -35,14 +35,28 @@ pub struct AdmmSettings {
     pub strain_limit: f64,
     /// Weight of elements as a share of their stiffness. It changes how fast iterations converge, not where to.
     pub elastic_weight: f64,
-    /// Weight of contact in masses of the vertex. It changes how fast iterations converge, not where to.
-    pub contact_weight: f64,
-    /// Whether iterations of steps without contact are accelerated by what the last ones had in common (Anderson).
-    pub acceleration: bool,
+    /// Weight of contact in masses of the vertex; the default is a third of the number of iterations. It changes how fast
+    /// iterations converge, not where to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact_weight: Option<f64>,
+    /// Which steps are accelerated by what their last iterations had in common (Anderson).
+    pub acceleration: Acceleration,
     /// Whether the fail-safe guards the end of each step.
     pub failsafe: bool,
     /// Whether both residuals of every iteration are recorded with each step.
     pub trace: bool,
+}
+
+/// Which steps are accelerated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Acceleration {
+    /// None.
+    Never,
+    /// Those in which nothing touches. Contact has corners, and acceleration makes stacks restless.
+    Free,
+    /// All. Stiff bodies with few contacts converge faster.
+    Always,
 }
 
 impl Default for AdmmSettings {
@@ -59,8 +73,8 @@ impl Default for AdmmSettings {
             rayleigh: 0.0,
             strain_limit: 0.0,
             elastic_weight: 0.5,
-            contact_weight: 2.5,
-            acceleration: true,
+            contact_weight: None,
+            acceleration: Acceleration::Free,
             failsafe: true,
             trace: false,
         }
@@ -68,6 +82,13 @@ impl Default for AdmmSettings {
 }
 
 impl AdmmSettings {
+    /// Weight of contact in masses of the vertex. A motion as a whole is held back by this over itself plus one in each
+    /// iteration, so that a budget of few iterations bears no heavy contact; many converge faster with it.
+    pub fn contact_weight(&self) -> f64 {
+        self.contact_weight
+            .unwrap_or((self.iterations as f64 / 3.0).clamp(1.0, 100.0))
+    }
+
     /// Whether all numbers make sense.
     pub(super) fn check(&self) -> Result<(), SceneError> {
         let counts = [
@@ -104,11 +125,40 @@ impl AdmmSettings {
                 "as a fraction",
             ),
             ("elastic_weight", self.elastic_weight, 1e-3, 1e3, ""),
-            ("contact_weight", self.contact_weight, 1e-3, 1e6, "masses"),
+            ("contact_weight", self.contact_weight(), 1e-3, 1e6, "masses"),
         ];
         for (key, value, low, high, unit) in numbers {
             range(&format!("solver.admm.{key}"), value, low, high, unit)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scene::{Override, SceneSource};
+
+    #[test]
+    fn settings_out_of_range_are_refused_with_their_key() {
+        let source = SceneSource::find("analytical_cloth").unwrap();
+        for (key, value) in [
+            ("iterations", "1"),
+            ("sweeps", "0"),
+            ("refresh", "0"),
+            ("milliseconds", "-1"),
+            ("tolerance", "2"),
+            ("contact_compliance", "-1"),
+            ("contact_stiffness", "-1"),
+            ("rayleigh", "-0.1"),
+            ("strain_limit", "-0.1"),
+            ("elastic_weight", "0"),
+            ("contact_weight", "0"),
+            ("acceleration", "\"sometimes\""),
+            ("no_such_key", "1"),
+        ] {
+            let change = Override::parse(&format!("solver.admm.{key}={value}")).unwrap();
+            let error = source.load(&[change]).unwrap_err().to_string();
+            assert!(error.contains(key), "{key}: {error}");
+        }
     }
 }

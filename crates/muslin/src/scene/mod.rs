@@ -15,7 +15,7 @@ mod validate_friction;
 mod validate_obstacle;
 mod validate_soft;
 
-pub use admm_schema::AdmmSettings;
+pub use admm_schema::{Acceleration, AdmmSettings};
 pub use error::SceneError;
 pub use friction_schema::*;
 pub use load::{Override, SceneSource};

@@ -23,7 +23,7 @@ mod triangle;
 use super::{Phases, StepError, StepReport, Stepper, finite};
 use crate::failsafe::FailSafe;
 use crate::force::StepContext;
-use crate::scene::AdmmSettings;
+use crate::scene::{Acceleration, AdmmSettings};
 use crate::world::World;
 use crate::world::forces::clamped;
 use attachment::Rail;
@@ -114,7 +114,7 @@ impl Admm {
             held: &self.held,
             dt,
             rayleigh: self.settings.rayleigh,
-            contact_weight: self.settings.contact_weight,
+            contact_weight: self.settings.contact_weight(),
         })
         .map_err(|e| StepError::Linear {
             reason: e.to_string(),
@@ -382,8 +382,12 @@ impl Admm {
             {
                 break;
             }
-            // Contact has corners: what iterations had in common on one side of them misleads on the other.
-            if settings.acceleration && !last && self.contacts.is_empty() {
+            let accelerated = match settings.acceleration {
+                Acceleration::Never => false,
+                Acceleration::Free => self.contacts.is_empty(),
+                Acceleration::Always => true,
+            };
+            if accelerated && !last {
                 self.accelerate(dt, started);
                 started = true;
                 phases.done("acceleration");
