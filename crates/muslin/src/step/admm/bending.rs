@@ -19,7 +19,7 @@ const SHARPEST: f64 = 0.8;
 /// Two triangles that bend at an edge.
 pub struct EdgeBend {
     element: Hinge,
-    /// Weights of the vertices in the vector of curvature, 1/m; no unit after all, for they act on lengths.
+    /// Weights of the vertices in the vector of curvature, 1/m.
     row: [f64; 4],
     stiffness: f64,
 }

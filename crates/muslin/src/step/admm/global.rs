@@ -51,7 +51,7 @@ pub struct Global {
 
 impl Global {
     /// Builds and factorises.
-    pub fn new(recipe: Recipe) -> Result<Self, CholeskyError> {
+    pub fn new(recipe: &mut Recipe) -> Result<Self, CholeskyError> {
         let n = recipe.mass.len();
         let dt = recipe.dt;
         let stiffness = LowerColumns::from_entries(n, recipe.entries);
@@ -76,7 +76,7 @@ impl Global {
             ..Self::default()
         };
         global.find_parts(recipe.held);
-        global.factorise(&recipe, scale)?;
+        global.factorise(recipe, scale)?;
         Ok(global)
     }
 
@@ -244,7 +244,7 @@ mod tests {
         let mass = [0.1; 9];
         let mut held = [false; 9];
         held[6] = true;
-        let mut global = Global::new(Recipe {
+        let mut global = Global::new(&mut Recipe {
             entries: &mut entries,
             mass: &mass,
             held: &held,

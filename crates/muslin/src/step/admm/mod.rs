@@ -108,7 +108,7 @@ impl Admm {
         }
         self.rails = build::rails(world, &weights);
         self.rails.add_entries(&mut entries);
-        self.global = Global::new(Recipe {
+        self.global = Global::new(&mut Recipe {
             entries: &mut entries,
             mass: &world.mass,
             held: &self.held,
@@ -153,6 +153,13 @@ impl Admm {
         for (c, v) in self.constant.iter_mut().zip(&self.global.vertices) {
             *c += self.x[*v as usize] * world.mass[*v as usize];
         }
+        self.lead_pins(world, end)?;
+        self.global.from_held(&self.x, &mut self.constant);
+        Ok(())
+    }
+
+    /// Puts held vertices to their places at a time (s).
+    fn lead_pins(&mut self, world: &World, end: f64) -> Result<(), StepError> {
         let mut rails = self.rails.iter_mut();
         for pin in &world.pins {
             let whole = pin.axes.iter().all(|a| *a);
@@ -171,8 +178,6 @@ impl Admm {
                 }
             }
         }
-        drop(rails);
-        self.global.from_held(&self.x, &mut self.constant);
         Ok(())
     }
 
