@@ -1,6 +1,7 @@
 //! Chores, so that one command does everything where only the Rust toolchain is installed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod arch;
 mod browser;
 mod house;
 mod uniaxial;
@@ -150,6 +151,15 @@ fn generate(only_check: bool) -> Outcome {
         ),
         ("scenes/argus2018/house_of_cards.toml", house::house()),
         ("scenes/argus2018/two_cards.toml", house::two_cards()),
+        (
+            "scenes/zhu2024/house_of_cards_coarse.toml",
+            house::budget_house([4, 2]),
+        ),
+        (
+            "scenes/zhu2024/house_of_cards_fine.toml",
+            house::budget_house([8, 4]),
+        ),
+        ("scenes/zhu2024/masonry_arch.toml", arch::arch()),
         ("book/src/reference/scene.schema.json", schema),
     ];
     for (name, text) in files {

@@ -247,6 +247,9 @@ pub struct PlotOptions {
     /// Draw a histogram of a frame instead of curves.
     #[arg(long, value_name = "QUANTITY", conflicts_with_all = ["of", "steps", "log"])]
     pub histogram: Option<Quantity>,
+    /// Residuals over the iterations of a step instead of curves over steps; the run needs `solver.admm.trace = true`.
+    #[arg(long, value_name = "N", conflicts_with_all = ["of", "steps", "histogram"])]
+    pub step: Option<usize>,
     /// Frame of the histogram [default: the last].
     #[arg(long, value_name = "N", requires = "histogram")]
     pub frame: Option<usize>,

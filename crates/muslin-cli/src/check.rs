@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::{CheckOptions, SceneOptions};
-use muslin::material::{shipped_fabric, shipped_fabrics};
+use muslin::material::{shipped_fabric, shipped_fabrics, shipped_solid, shipped_solids};
 use muslin::scene::{Override, SceneFile, SceneSource, shipped_scenes};
 use muslin::simulation::Simulation;
 use muslin::world::describe;
@@ -46,7 +46,7 @@ pub fn scenes() {
     }
 }
 
-/// Lists the shipped fabrics.
+/// Lists the shipped fabrics, and the solids of soft bodies.
 pub fn fabrics() {
     let width = shipped_fabrics().map(str::len).max().unwrap_or(0);
     for name in shipped_fabrics() {
@@ -56,6 +56,11 @@ pub fn fabrics() {
                 f.density * 1e3,
                 f.description
             );
+        }
+    }
+    for name in shipped_solids() {
+        if let Some(s) = shipped_solid(name) {
+            println!("{name:width$}  {:>5.0} kg/m³ {}", s.density, s.description);
         }
     }
 }

@@ -206,7 +206,7 @@ const REPLACED: &[(&str, &str, &str, &[&str])] = &[
         "[\"sheet\", \"sheet\"]",
         "[\"sheet\", \"rampe\"]",
         &[
-            "no cloth, obstacle, fabric, fibre or material `rampe`",
+            "no cloth, soft body, obstacle, fabric, fibre or material `rampe`",
             "did you mean `ramp`",
             "scene.toml:16",
             "friction.0.between.1",

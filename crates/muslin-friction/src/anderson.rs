@@ -14,13 +14,14 @@ const RIDGE: f64 = 1e-14;
 /// Entries of one task.
 const PER_TASK: usize = 1024;
 
-/// Working memory; entries are three scalars each.
+/// Working memory; entries are three scalars each. The caller evaluates the map at `x`, writes the value to `g` and asks
+/// for the next `x`.
 #[derive(Default)]
-pub(crate) struct Anderson {
+pub struct Anderson {
     /// The point the map is to be evaluated at.
-    pub(crate) x: Vec<Vec3>,
+    pub x: Vec<Vec3>,
     /// The map's value there.
-    pub(crate) g: Vec<Vec3>,
+    pub g: Vec<Vec3>,
     f: Vec<Vec3>,
     f_last: Vec<Vec3>,
     g_last: Vec<Vec3>,
@@ -36,7 +37,7 @@ pub(crate) struct Anderson {
 
 impl Anderson {
     /// Forgets the history and makes room for `len` entries.
-    pub(crate) fn reset(&mut self, len: usize) {
+    pub fn reset(&mut self, len: usize) {
         for v in [
             &mut self.x,
             &mut self.g,
@@ -61,7 +62,7 @@ impl Anderson {
     }
 
     /// Turns `x` and `g = G(x)` into the next `x`.
-    pub(crate) fn mix(&mut self) {
+    pub fn mix(&mut self) {
         for ((f, g), x) in self.f.iter_mut().zip(&self.g).zip(&self.x) {
             *f = *g - *x;
         }
@@ -155,7 +156,7 @@ impl Anderson {
 }
 
 /// Sum of products in an order that does not depend on the thread count.
-pub(crate) fn dot(a: &[Vec3], b: &[Vec3], partial: &mut Vec<f64>) -> f64 {
+pub fn dot(a: &[Vec3], b: &[Vec3], partial: &mut Vec<f64>) -> f64 {
     let chunk = |a: &[Vec3], b: &[Vec3]| -> f64 { a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum() };
     partial.clear();
     if a.len() <= 16 * PER_TASK {

@@ -22,6 +22,12 @@ pub(crate) struct Cone {
     pub(crate) stretch: Vec3,
 }
 
+/// By how much a local relative velocity (m/s) and an impulse (N s) miss Coulomb's law with the given coefficients, m/s.
+/// `rho` (kg) is the impulse per velocity of the contact. The measure of [`crate::residual`], for one contact.
+pub fn law_error(friction: [f64; 2], u: Vec3, r: Vec3, rho: f64) -> f64 {
+    Cone::new(friction).error(u, r, rho)
+}
+
 impl Cone {
     pub(crate) fn new(friction: [f64; 2]) -> Self {
         let [a, b] = friction.map(|f| f.min(LARGEST_FRICTION));

@@ -27,6 +27,8 @@ mod rows;
 mod solver;
 mod validate;
 
+pub use anderson::Anderson;
+pub use cone::law_error;
 pub use error::FrictionError;
 pub use matchstick::{Matchstick, matchstick};
 pub use one::{OneContact, solve_one};

@@ -1,6 +1,7 @@
 //! Shapes for Muslin: triangle meshes, and the questions one asks of them.
 //!
 //! * [`mesh`] surfaces, their cleaning and their connectivity
+//! * [`tet`] solids of tetrahedra, their checking, their surface, and the filling of closed surfaces
 //! * [`distance`] how far apart are two features, and where are they closest?
 //! * [`bvh`] which features of a mesh are near each other?
 //! * [`ccd`] will two moving features touch, and when at the earliest?
@@ -14,6 +15,7 @@ pub mod ccd;
 pub mod distance;
 pub mod intersect;
 pub mod mesh;
+pub mod tet;
 pub mod validate;
 
 pub use validate::InputError;

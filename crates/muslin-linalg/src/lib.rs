@@ -6,9 +6,13 @@
 pub mod block;
 pub mod cholesky;
 pub mod pcg;
+pub mod scalar;
 pub mod small;
+mod svd;
 
 pub use block::{BlockMatrix, BlockPattern, SpanTooLarge};
 pub use cholesky::{Cholesky, CholeskyError};
 pub use pcg::{ConjugateGradients, PcgReport};
+pub use scalar::{LowerColumns, ScalarCholesky};
 pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3, outer};
+pub use svd::{Svd, polar_rotation, svd};

@@ -310,8 +310,9 @@ impl Worker {
     fn build(&self, changes: &Changes) -> Result<Simulation, SceneError> {
         let scene = &self.simulation.scene;
         let cloths = scene.cloth.keys().map(|n| format!("cloth.{n}"));
+        let soft = scene.soft.keys().map(|n| format!("soft.{n}"));
         let obstacles = scene.obstacle.keys().map(|n| format!("obstacle.{n}"));
-        let objects: Vec<String> = cloths.chain(obstacles).collect();
+        let objects: Vec<String> = cloths.chain(soft).chain(obstacles).collect();
         let mut all = self.overrides.clone();
         all.extend(changes.overrides(&objects)?);
         Simulation::new(&self.source, &all, self.threads)

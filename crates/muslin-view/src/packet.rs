@@ -92,7 +92,7 @@ pub fn pack(frame: &Frame, dt: f64, wish: Wish) -> Vec<u8> {
     let mut arrays = Arrays::default();
     let mut surfaces = Vec::new();
     for (i, body) in frame.bodies.iter().enumerate() {
-        let split = Split::new(body.positions.len(), &body.faces, &body.material);
+        let split = Split::new(body.surface_vertices(), &body.faces, &body.material);
         let field = wish.field.map(|f| match f {
             Field::Pressure => pressure[i].iter().map(|p| *p as f32).collect(),
             other => values(body, other),

@@ -5,7 +5,7 @@ use crate::failsafe::TangleWatch;
 use crate::record::MeasureSet;
 use crate::scene::{Method, Override, SceneError, SceneFile, SceneSource, StartPolicy};
 use crate::start::untangle;
-use crate::step::{Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
+use crate::step::{Admm, Implicit, Impulse, SolvedProblem, StepError, StepReport, Stepper};
 use crate::world::{World, sequence_files};
 use std::path::Path;
 
@@ -83,6 +83,12 @@ impl Simulation {
                 cloth.fabric = absolute(&source.folder, &cloth.fabric);
             }
         }
+        for soft in scene.soft.values_mut() {
+            let filled = soft.fill.as_mut().map(|f| &mut f.mesh);
+            for mesh in soft.mesh.iter_mut().chain(filled) {
+                *mesh = absolute(&source.folder, mesh);
+            }
+        }
         for (name, spec) in &mut scene.obstacle {
             if let Some(mesh) = &mut spec.mesh {
                 *mesh = absolute(&source.folder, mesh);
@@ -105,6 +111,7 @@ impl Simulation {
         let stepper: Box<dyn Stepper> = match scene.solver.method {
             Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
             Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
+            Method::Admm => Box::new(Admm::new(scene.solver.admm.clone())),
         };
         Ok(Self {
             name: source.name.clone(),
@@ -167,7 +174,10 @@ impl Simulation {
         let first = crossings.first()?;
         let key = match first.b {
             Party::Obstacle(i) => format!("obstacle.{}", self.world.obstacles[i].name),
-            Party::Cloth(i) => format!("cloth.{}", self.world.bodies[i].name),
+            Party::Cloth(i) => {
+                let body = &self.world.bodies[i];
+                format!("{}.{}", body.family(), body.name)
+            }
         };
         let each = crossings.iter().take(MOST_TOLD).map(|c| {
             let how_many = if c.pairs > 0 {

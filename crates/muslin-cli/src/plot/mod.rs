@@ -33,6 +33,7 @@ pub fn plot(options: &PlotOptions) -> Result<(), Failure> {
     };
     let panels = match &options.histogram {
         Some(quantity) => vec![histogram::panel(options, *quantity)?],
+        None if options.step.is_some() => traces(options)?,
         None => curves(options)?,
     };
     let size = match &options.size {
@@ -65,6 +66,37 @@ fn label(dir: &Path) -> String {
     )
 }
 
+/// Primal and dual residual of every run over the iterations of one step.
+fn traces(options: &PlotOptions) -> Result<Vec<Panel>, Failure> {
+    let step = options.step.unwrap_or_default();
+    let mut panels = Vec::new();
+    for (k, title) in ["primal residual", "dual residual"].into_iter().enumerate() {
+        let mut curves = Vec::new();
+        for dir in &options.dirs {
+            let points = Steps::read(dir)?.trace(step, k);
+            if points.is_empty() {
+                return Err(Failure::Input(format!(
+                    "{} has no residuals of the iterations of step {step}; run it with --set solver.admm.trace=true",
+                    dir.display()
+                )));
+            }
+            curves.push(Curve {
+                label: label(dir),
+                points,
+            });
+        }
+        panels.push(Panel {
+            title: format!("{title} of step {step}"),
+            x_label: "iteration".into(),
+            y_label: "m/s".into(),
+            logarithmic: true,
+            bars: false,
+            curves,
+        });
+    }
+    Ok(panels)
+}
+
 fn curves(options: &PlotOptions) -> Result<Vec<Panel>, Failure> {
     let runs = options
         .dirs
@@ -91,7 +123,8 @@ fn curves(options: &PlotOptions) -> Result<Vec<Panel>, Failure> {
             x_label: if options.steps { "step" } else { "time (s)" }.into(),
             y_label: series::unit(name).to_string(),
             // Residuals run over many powers of ten, whatever was asked for.
-            logarithmic: options.log || name == "residual" || name == "velocity_error",
+            logarithmic: options.log
+                || ["residual", "velocity_error", "primal", "dual"].contains(&name.as_str()),
             bars: false,
             curves: Vec::new(),
         };

@@ -86,12 +86,24 @@ impl Steps {
             .filter_map(|step| Some((step[at].as_f64()?, value(step)?)))
             .collect()
     }
+
+    /// Residuals over the iterations of a step: the first or second of each pair recorded with it.
+    pub fn trace(&self, step: usize, which: usize) -> Vec<(f64, f64)> {
+        let found = self.0.iter().find(|s| s["step"] == step);
+        let pairs = found.and_then(|s| s["trace"].as_array());
+        pairs
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(i, pair)| Some((i as f64 + 1.0, pair[which].as_f64()?)))
+            .collect()
+    }
 }
 
 /// Unit of a statistic, where it is known.
 pub fn unit(name: &str) -> &'static str {
     match name {
-        "residual" | "velocity_error" => "m/s",
+        "residual" | "velocity_error" | "primal" | "dual" => "m/s",
         "time" => "s",
         _ if name.starts_with("seconds.") => "s",
         _ => "",

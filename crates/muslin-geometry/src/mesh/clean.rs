@@ -29,7 +29,7 @@ pub enum MeshError {
         value: f64,
     },
     /// Three or more faces meet in one edge.
-    #[error("{faces} faces share the edge between vertices {} and {}; cloth can have at most two", .vertices[0], .vertices[1])]
+    #[error("{faces} faces share the edge between vertices {} and {}; a surface can have at most two", .vertices[0], .vertices[1])]
     NonManifoldEdge {
         /// The edge's ends.
         vertices: [u32; 2],
@@ -88,7 +88,7 @@ impl fmt::Display for Repair {
 const LARGEST_COORDINATE: f64 = 1e6;
 
 /// Whether a coordinate is a number of sensible size; NaN is not.
-fn usable(coordinate: f64) -> bool {
+pub(crate) fn usable(coordinate: f64) -> bool {
     coordinate.abs() <= LARGEST_COORDINATE
 }
 

@@ -4,7 +4,9 @@ mod clean;
 mod shapes;
 mod topology;
 
+pub(crate) use clean::usable;
 pub use clean::{MeshError, Repair, clean};
+pub(crate) use shapes::check_sizes;
 pub use shapes::{Diagonals, ShapeError, disc, grid, sphere, tube, unstructured_grid};
 pub use topology::{Edge, NONE, Topology};
 

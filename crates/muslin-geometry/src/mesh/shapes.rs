@@ -29,7 +29,7 @@ pub struct ShapeError {
 }
 
 impl ShapeError {
-    fn new(problem: impl Into<String>, remedy: &str) -> Self {
+    pub(crate) fn new(problem: impl Into<String>, remedy: &str) -> Self {
         Self {
             problem: problem.into(),
             remedy: remedy.into(),
@@ -40,7 +40,7 @@ impl ShapeError {
 /// Meshes beyond this many vertices are surely a typing mistake.
 const MOST_VERTICES: f64 = 2e7;
 
-fn check(sizes: &[(&str, f64)], vertices: f64) -> Result<(), ShapeError> {
+pub(crate) fn check_sizes(sizes: &[(&str, f64)], vertices: f64) -> Result<(), ShapeError> {
     for (name, value) in sizes {
         if !(*value > 0.0 && value.is_finite()) {
             return Err(ShapeError::new(
@@ -81,7 +81,7 @@ pub fn grid(
     diagonals: Diagonals,
 ) -> Result<SurfaceMesh, ShapeError> {
     let [nx, ny] = cells;
-    check(
+    check_sizes(
         &[
             ("size", size[0]),
             ("size", size[1]),
@@ -130,7 +130,7 @@ pub fn grid(
 /// Rectangle in the xy plane meshed without a preferred direction: border points at even distances, inner points
 /// on a shaken triangular lattice, joined by Delaunay's rule. The same sizes always give the same mesh.
 pub fn unstructured_grid(size: [f64; 2], edge: f64) -> Result<SurfaceMesh, ShapeError> {
-    check(
+    check_sizes(
         &[("size", size[0]), ("size", size[1]), ("edge", edge)],
         1.2 * (size[0] / edge + 1.0) * (size[1] / edge + 1.0),
     )?;
@@ -151,7 +151,7 @@ pub fn unstructured_grid(size: [f64; 2], edge: f64) -> Result<SurfaceMesh, Shape
 
 /// Disc in the xy plane, centred on the origin, meshed without a preferred direction.
 pub fn disc(radius: f64, edge: f64) -> Result<SurfaceMesh, ShapeError> {
-    check(
+    check_sizes(
         &[("radius", radius), ("edge", edge)],
         4.0 * (radius / edge + 1.0).powi(2),
     )?;
@@ -218,7 +218,7 @@ fn triangulate(mut points: Vec<Vec2>) -> Result<SurfaceMesh, ShapeError> {
 /// Open tube round the z axis, centred on the origin; material coordinates unroll it (u round, v along).
 pub fn tube(radius: f64, length: f64, cells: [usize; 2]) -> Result<SurfaceMesh, ShapeError> {
     let [around, along] = cells;
-    check(
+    check_sizes(
         &[
             ("radius", radius),
             ("length", length),
@@ -264,7 +264,7 @@ pub fn tube(radius: f64, length: f64, cells: [usize; 2]) -> Result<SurfaceMesh, 
 /// Sphere round the origin: an icosahedron, each triangle split in four `subdivisions` times. A sphere cannot be
 /// unrolled, so it has no material coordinates.
 pub fn sphere(radius: f64, subdivisions: usize) -> Result<SurfaceMesh, ShapeError> {
-    check(
+    check_sizes(
         &[("radius", radius)],
         10.0 * 4f64.powi(subdivisions.min(50) as i32),
     )?;

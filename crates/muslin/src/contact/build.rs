@@ -183,17 +183,36 @@ impl ContactSet {
         let impulses = &mut self.impulses[first..];
         self.redundancy
             .judge(vertices, contacts, &self.parties[first..], impulses);
-        let keep = &self.redundancy.keep;
         let mut to = first;
-        for (i, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
-            self.contacts[to] = self.contacts[first + i];
-            self.impulses[to] = self.impulses[first + i];
-            self.features[to] = self.features[first + i];
-            self.parties[to] = self.parties[first + i];
-            self.positions[to] = self.positions[first + i];
-            to += 1;
+        for i in 0..self.redundancy.keep.len() {
+            if self.redundancy.keep[i] {
+                self.shift(first + i, to);
+                to += 1;
+            }
         }
         self.truncate(to);
+    }
+
+    /// Of the contacts from `first` on, leaves out those between features that met before it.
+    pub fn drop_known(&mut self, first: usize) {
+        let mut known = self.features[..first].to_vec();
+        known.sort_unstable();
+        let mut to = first;
+        for i in first..self.contacts.len() {
+            if known.binary_search(&self.features[i]).is_err() {
+                self.shift(i, to);
+                to += 1;
+            }
+        }
+        self.truncate(to);
+    }
+
+    fn shift(&mut self, from: usize, to: usize) {
+        self.contacts[to] = self.contacts[from];
+        self.impulses[to] = self.impulses[from];
+        self.features[to] = self.features[from];
+        self.parties[to] = self.parties[from];
+        self.positions[to] = self.positions[from];
     }
 
     /// Where a contact is, m.

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Somebody in a crossing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Party {
-    /// A piece of cloth, by its place in [`World::bodies`].
+    /// A piece of cloth or a soft body, by its place in [`World::bodies`].
     Cloth(usize),
     /// An obstacle, by its place in [`World::obstacles`].
     Obstacle(usize),
@@ -43,7 +43,7 @@ impl Crossing {
     /// Who crosses whom, in words.
     pub fn parties(&self, world: &World) -> String {
         let name = |p: Party| match p {
-            Party::Cloth(i) => format!("cloth `{}`", world.bodies[i].name),
+            Party::Cloth(i) => format!("{} `{}`", world.bodies[i].kind(), world.bodies[i].name),
             Party::Obstacle(i) => format!("obstacle `{}`", world.obstacles[i].name),
         };
         if self.a == self.b {
@@ -174,7 +174,7 @@ fn corners(world: &World, body: usize, face: u32) -> [Vec3; 3] {
 fn vertices_inside(world: &World, body: usize, obstacle: usize) -> Vec<usize> {
     let shape = &world.obstacles[obstacle].shape;
     world.bodies[body]
-        .vertices
+        .surface
         .clone()
         .into_par_iter()
         .with_min_len(256)

@@ -297,7 +297,7 @@ fn solids(
         }
         let shape = &obstacle.shape;
         for (i, body) in world.bodies.iter().enumerate() {
-            found.par_extend(body.vertices.clone().into_par_iter().filter_map(|v| {
+            found.par_extend(body.surface.clone().into_par_iter().filter_map(|v| {
                 let x0 = world.state.x[v];
                 let near = shape.closest(x0, world.time, params.margin);
                 let time = predicted.filter(|_| params.crossings).and_then(|x1| {

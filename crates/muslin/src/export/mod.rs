@@ -13,7 +13,7 @@ pub mod subdivide;
 mod usd;
 mod vtu;
 
-use crate::record::{Frame, FrameReader, RecordError};
+use crate::record::{Frame, FrameBody, FrameReader, RecordError};
 use crate::scene::{SceneFile, SceneSource};
 use crate::simulation::steps_per_frame;
 use muslin_linalg::Vec3;
@@ -245,9 +245,13 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Reads a frame. Other programs expect every frame, so a damaged one is not left out.
+    /// Reads the surfaces of a frame. Other programs expect every frame, so a damaged one is not left out.
     fn read(&self, number: usize) -> Result<Frame, RecordError> {
-        self.reader.read(number).map_err(|e| match number.checked_sub(1) {
+        let read = self.reader.read(number).map(|mut frame| {
+            frame.bodies.iter_mut().for_each(FrameBody::keep_surface);
+            frame
+        });
+        read.map_err(|e| match number.checked_sub(1) {
             Some(before) if before >= self.frames[0] => RecordError::Refused(format!(
                 "frame {number} cannot be exported: {e}; the frames before it can, with --frames {}-{before}",
                 self.frames[0]

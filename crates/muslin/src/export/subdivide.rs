@@ -99,6 +99,10 @@ pub fn subdivide_run(folder: &Path, out: &Path, levels: usize) -> Result<Refinem
 pub fn subdivide(frame: &Frame, levels: usize) -> Result<(Frame, Subdivided), String> {
     let mut frame = frame.clone();
     frame.contacts.clear();
+    // Only surfaces are refined; what is inside soft bodies does not follow.
+    for body in &mut frame.bodies {
+        body.keep_surface();
+    }
     let mut done = Subdivided::default();
     for _ in 0..levels {
         let (rounds, held_back) = level(&mut frame)?;

@@ -33,7 +33,7 @@ pub(super) fn entering(
             reach = surroundings(&skin);
         }
         for (i, body) in world.bodies.iter().enumerate() {
-            let vertices = body.vertices.clone().into_par_iter().with_min_len(256);
+            let vertices = body.surface.clone().into_par_iter().with_min_len(256);
             out.par_extend(vertices.filter_map(|v| {
                 let outside = x1[v].cmplt(reach.0).any() || x1[v].cmpgt(reach.1).any();
                 let counts = changed.is_none_or(|c| c[v]);

@@ -191,10 +191,12 @@ fn inside(world: &World, x: &[Vec3]) -> Vec<(u32, usize)> {
         if !obstacle.shape.has_inside() {
             continue;
         }
-        found.par_extend((0..world.state.x.len()).into_par_iter().filter_map(|v| {
-            let point = obstacle.shape.closest(x[v], world.time, 0.0)?;
-            (point.signed_distance < 0.0).then_some((v as u32, k))
-        }));
+        for body in &world.bodies {
+            found.par_extend(body.surface.clone().into_par_iter().filter_map(|v| {
+                let point = obstacle.shape.closest(x[v], world.time, 0.0)?;
+                (point.signed_distance < 0.0).then_some((v as u32, k))
+            }));
+        }
     }
     found.sort_unstable();
     found

@@ -55,6 +55,11 @@ impl Grip {
             viscosity: 0.0,
         }
     }
+
+    /// Force per distance over steps of `dt` (s), dashpot included, N/m.
+    pub fn stiffness_over(&self, dt: f64) -> f64 {
+        self.hand.stiffness * (1.0 + DAMPING / dt)
+    }
 }
 
 impl Element<1> for Grip {

@@ -11,6 +11,7 @@ pub mod grip;
 mod group;
 pub mod spring;
 pub mod stretch;
+pub mod tet;
 
 pub use element::{Element, StepContext, Tangent};
 pub use group::{ElementGroup, Forces, ForcesBuilder};

@@ -26,6 +26,18 @@ impl Spring {
         }
     }
 
+    /// Stiffness over a step of `dt` (s), dashpot included, N/m.
+    pub fn stiffness_over(&self, dt: f64) -> f64 {
+        self.stiffness * (1.0 + self.damping / dt)
+    }
+
+    /// Stiffness (N/m) and length at ease (m) over the step begun last, dashpot included.
+    pub fn law(&self) -> (f64, f64) {
+        let all = 1.0 + self.viscosity;
+        let ease = (self.rest_length + self.viscosity * self.length_at_start) / all;
+        (self.stiffness * all, ease)
+    }
+
     /// Derivative of the energy by the length, N.
     fn tension(&self, length: f64) -> f64 {
         self.stiffness

@@ -29,6 +29,37 @@ pub struct StretchTriangle {
 /// A symmetric 3x3 matrix: 00, 01, 02, 11, 12, 22.
 type Moduli = [f64; 6];
 
+/// The law of one step: stress over Green strain, N/m.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// Stress per strain, viscous part included.
+    pub moduli: [f64; 6],
+    stress: Strain,
+    strain: Strain,
+}
+
+impl Law {
+    /// Stress at a strain.
+    #[inline]
+    pub fn stress(&self, strain: &Strain) -> Strain {
+        let change: Strain = std::array::from_fn(|i| strain[i] - self.strain[i]);
+        let added = multiply(&self.moduli, &change);
+        std::array::from_fn(|i| self.stress[i] + added[i])
+    }
+
+    /// The part of a stress that counts in a Hessian: all of it, or its tension alone if it presses by more than
+    /// `bearable` (N/m).
+    #[inline]
+    pub fn geometric(&self, s: &Strain, bearable: f64) -> Strain {
+        let least = f64::midpoint(s[0], s[1]) - (0.25 * (s[0] - s[1]).powi(2) + s[2] * s[2]).sqrt();
+        if least >= -bearable {
+            *s
+        } else {
+            tensile_part(s)
+        }
+    }
+}
+
 impl StretchTriangle {
     /// `material`: rest positions of the corners in warp and weft coordinates, m.
     pub fn new(vertices: [u32; 3], material: [Vec2; 3], law: Arc<StretchLaw>) -> Self {
@@ -49,7 +80,23 @@ impl StretchTriangle {
         0.5 / self.rest_inverse.determinant().abs()
     }
 
-    fn deformation(&self, x: &[Vec3; 3]) -> Mat3x2 {
+    /// The law of the step begun last.
+    pub fn law(&self) -> Law {
+        Law {
+            moduli: self.moduli,
+            stress: self.stress_at_start,
+            strain: self.strain_at_start,
+        }
+    }
+
+    /// Stress per strain at rest along warp and weft, at least that of shear, over a step of `dt` (s), N/m.
+    pub fn rest_moduli(&self, dt: f64) -> [f64; 2] {
+        let [warp, _, weft, shear] = self.law.sample(&[0.0; 3]).coefficients;
+        [warp, weft].map(|c| c.max(shear) * (1.0 + self.law.damping / dt))
+    }
+
+    /// Images of warp and weft.
+    pub fn deformation(&self, x: &[Vec3; 3]) -> Mat3x2 {
         let (a, b) = (x[1] - x[0], x[2] - x[0]);
         let m = self.rest_inverse;
         Mat3x2 {
@@ -58,8 +105,8 @@ impl StretchTriangle {
         }
     }
 
-    /// Gradients of the three corner weights in material space.
-    fn weights(&self) -> [Vec2; 3] {
+    /// Gradients of the three corner weights in material space, 1/m.
+    pub fn weights(&self) -> [Vec2; 3] {
         let m = self.rest_inverse;
         let (b, c) = (
             Vec2::new(m.x_axis.x, m.y_axis.x),
@@ -70,9 +117,7 @@ impl StretchTriangle {
 
     /// Stress of the step's law, with the viscous part.
     fn stress(&self, strain: &Strain) -> Strain {
-        let change: Strain = std::array::from_fn(|i| strain[i] - self.strain_at_start[i]);
-        let added = multiply(&self.moduli, &change);
-        std::array::from_fn(|i| self.stress_at_start[i] + added[i])
+        self.law().stress(strain)
     }
 
     fn gradient_of(&self, f: &Mat3x2, stress: &Strain) -> [Vec3; 3] {

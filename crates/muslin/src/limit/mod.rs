@@ -65,7 +65,8 @@ impl EdgeLimits {
         }
         self.revision = Some(world.topology_revision);
         self.edges.clear();
-        for body in &world.bodies {
+        // Soft bodies are kept in shape by their tetrahedra.
+        for body in world.bodies.iter().filter(|b| b.fabric().is_some()) {
             let first = body.vertices.start as u32;
             for edge in &body.topology.edges {
                 let face = edge.faces[0] as usize;

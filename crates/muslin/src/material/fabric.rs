@@ -163,7 +163,11 @@ pub struct FabricFault {
     pub remedy: String,
 }
 
-fn fault(key: &str, problem: impl Into<String>, remedy: impl Into<String>) -> FabricFault {
+pub(super) fn fault(
+    key: &str,
+    problem: impl Into<String>,
+    remedy: impl Into<String>,
+) -> FabricFault {
     FabricFault {
         key: key.into(),
         problem: problem.into(),
@@ -171,7 +175,13 @@ fn fault(key: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Fa
     }
 }
 
-fn within(key: &str, value: f64, low: f64, high: f64, unit: &str) -> Result<(), FabricFault> {
+pub(super) fn within(
+    key: &str,
+    value: f64,
+    low: f64,
+    high: f64,
+    unit: &str,
+) -> Result<(), FabricFault> {
     if (low..=high).contains(&value) {
         return Ok(());
     }

@@ -5,6 +5,7 @@ mod fabric;
 mod friction;
 mod friction_pairs;
 mod law;
+mod solid;
 
 pub use fabric::{
     Bend, BendElement, Fabric, FabricFault, IsotropicSheet, OrthotropicSheet, Plate, Springs,
@@ -13,3 +14,4 @@ pub use fabric::{
 pub use friction::{Anisotropy, Cone, DEFAULT_CLOTH, DEFAULT_OBSTACLE, Line, Origin, PairFriction};
 pub use friction_pairs::{ANY, Grade, ShippedPair, shipped_pairs, shipped_surfaces};
 pub use law::{StretchLaw, StretchSample};
+pub use solid::{DEFAULT_DAMPING, DEFAULT_POISSON, Solid, shipped_solid, shipped_solids};

@@ -4,7 +4,7 @@ use super::frame::{Frame, FrameBody};
 use crate::contact::Party;
 use crate::force::stretch::green_strain;
 use muslin_geometry::distance::SurfaceDistance;
-use muslin_linalg::{Mat2, Mat3x2, Vec2, Vec3};
+use muslin_linalg::{Mat2, Mat3, Mat3x2, Vec2, Vec3, svd};
 
 /// Smallest and largest principal stretch of a triangle with rest corners `rest` (m) and corners `now` (m).
 pub fn principal_stretch(rest: [Vec2; 3], now: [Vec3; 3]) -> [f64; 2] {
@@ -21,6 +21,14 @@ pub fn principal_stretch(rest: [Vec2; 3], now: [Vec3; 3]) -> [f64; 2] {
     );
     let stretch = |g: f64| (1.0 + 2.0 * g).max(0.0).sqrt();
     [stretch(mean - radius), stretch(mean + radius)]
+}
+
+/// Smallest and largest principal stretch of a tetrahedron with rest corners `rest` (m) and corners `now` (m); the smallest
+/// is negative if it is inside out.
+pub fn solid_stretch(rest: [Vec3; 4], now: [Vec3; 4]) -> [f64; 2] {
+    let edges = |p: [Vec3; 4]| Mat3::from_cols(p[1] - p[0], p[2] - p[0], p[3] - p[0]);
+    let found = svd(&(edges(now) * edges(rest).inverse()));
+    [found.s.z, found.s.x]
 }
 
 /// Smallest and largest principal stretch of every face.

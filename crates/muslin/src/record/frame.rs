@@ -18,10 +18,31 @@ pub struct FrameBody {
     pub positions: Vec<Vec3>,
     /// Velocities, m/s, to single precision.
     pub velocities: Vec<[f32; 3]>,
-    /// Vertex triples.
+    /// Vertex triples of the surface, whose vertices come first.
     pub faces: Vec<[i32; 3]>,
     /// Material coordinates of each face's corners, m.
     pub material: Vec<[[f32; 2]; 3]>,
+    /// Vertex quadruples of a soft body; none in cloth.
+    pub tetrahedra: Vec<[i32; 4]>,
+}
+
+impl FrameBody {
+    /// Number of vertices on the surface; in a soft body those inside follow.
+    pub fn surface_vertices(&self) -> usize {
+        if self.tetrahedra.is_empty() {
+            return self.positions.len();
+        }
+        let last = self.faces.iter().flatten().max();
+        last.map_or(0, |v| *v as usize + 1)
+    }
+
+    /// Leaves out what is inside a soft body, for those who only look at surfaces.
+    pub fn keep_surface(&mut self) {
+        let vertices = self.surface_vertices();
+        self.positions.truncate(vertices);
+        self.velocities.truncate(vertices);
+        self.tetrahedra.clear();
+    }
 }
 
 /// The surface of an obstacle in a frame.
@@ -71,6 +92,7 @@ impl Frame {
                 .iter()
                 .map(|m| m.map(|c| c.as_vec2().to_array()))
                 .collect(),
+            tetrahedra: bytemuck::allocation::pod_collect_to_vec(&b.tetrahedra),
         });
         let obstacles = world.obstacles.iter().map(|o| {
             let mut positions = Vec::new();
@@ -134,6 +156,8 @@ pub(super) fn write(
                 &[body.material.len(), 3, 2],
                 &material,
             )?;
+            let tetrahedra: &[i32] = bytemuck::cast_slice(&body.tetrahedra);
+            write_tetrahedra(&mut file, &body.name, tetrahedra)?;
         }
     }
     for obstacle in &world.obstacles {
@@ -154,6 +178,14 @@ pub(super) fn write(
     file.finish()
 }
 
+/// Only soft bodies have this array.
+fn write_tetrahedra(file: &mut ArrayWriter, name: &str, flat: &[i32]) -> Result<(), RecordError> {
+    if flat.is_empty() {
+        return Ok(());
+    }
+    file.array(&format!("{name}/tetrahedra"), &[flat.len() / 4, 4], flat)
+}
+
 /// Writes a frame that holds its own connectivity into a folder of frames. Contacts are left out.
 pub fn write_frame(folder: &Path, frame: &Frame) -> Result<(), RecordError> {
     let mut file = ArrayWriter::create(&path(folder, frame.number))?;
@@ -170,6 +202,7 @@ pub fn write_frame(folder: &Path, frame: &Frame) -> Result<(), RecordError> {
         let material: &[f32] = bytemuck::cast_slice(&body.material);
         let size = [body.material.len(), 3, 2];
         file.array(&format!("{name}/material"), &size, material)?;
+        write_tetrahedra(&mut file, name, bytemuck::cast_slice(&body.tetrahedra))?;
     }
     for obstacle in &frame.obstacles {
         let name = format!("{OBSTACLE}{}", obstacle.name);
@@ -196,9 +229,16 @@ struct Shared {
     holder: usize,
     /// Tells a file from one that replaced it.
     stamp: Stamp,
-    bodies: Vec<(Faces, Vec<[[f32; 2]; 3]>)>,
+    bodies: Vec<SharedBody>,
     /// Positions of those that move are in the frames themselves.
     obstacles: Vec<(Faces, Vec<Vec3>)>,
+}
+
+/// What frames share of a body.
+struct SharedBody {
+    faces: Faces,
+    material: Vec<[[f32; 2]; 3]>,
+    tetrahedra: Vec<[i32; 4]>,
 }
 
 type Faces = Vec<[i32; 3]>;
@@ -280,10 +320,20 @@ impl FrameReader {
         for name in &self.names {
             let (_, faces) = file.array::<i32>(&format!("{name}/faces"))?;
             let (_, material) = file.array::<f32>(&format!("{name}/material"))?;
-            shared.bodies.push((
-                triples(&place, name, &faces)?,
-                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &material, 6)?),
-            ));
+            let solid = format!("{name}/tetrahedra");
+            let tetrahedra = if has(&file, &solid) {
+                let (_, flat) = file.array::<i32>(&solid)?;
+                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &flat, 4)?)
+            } else {
+                Vec::new()
+            };
+            shared.bodies.push(SharedBody {
+                faces: triples(&place, name, &faces)?,
+                material: bytemuck::allocation::pod_collect_to_vec(whole(
+                    &place, name, &material, 6,
+                )?),
+                tetrahedra,
+            });
         }
         for name in &self.obstacles {
             let (_, faces) = file.array::<i32>(&format!("{name}/faces"))?;
@@ -311,7 +361,8 @@ impl FrameReader {
         let holder = holder.ok_or_else(|| RecordError::damaged(&place, "no connectivity"))?;
         let shared = self.shared(holder)?;
         let mut bodies = Vec::new();
-        for (name, (faces, material)) in self.names.iter().zip(&shared.bodies) {
+        for (name, shared) in self.names.iter().zip(&shared.bodies) {
+            let (faces, material) = (&shared.faces, &shared.material);
             let (_, x) = file.array::<f64>(&format!("{name}/x"))?;
             let (_, v) = file.array::<f32>(&format!("{name}/v"))?;
             if x.len() != v.len() || faces.len() != material.len() {
@@ -326,13 +377,13 @@ impl FrameReader {
                 velocities: bytemuck::allocation::pod_collect_to_vec(&v),
                 faces: faces.clone(),
                 material: material.clone(),
+                tetrahedra: shared.tetrahedra.clone(),
             });
         }
         let mut obstacles = Vec::new();
         for (name, (faces, at_rest)) in self.obstacles.iter().zip(&shared.obstacles) {
             let key = format!("{name}/x");
-            let moves = file.names().any(|n| n.strip_suffix(".npy") == Some(&key));
-            let positions = if moves {
+            let positions = if has(&file, &key) {
                 let (_, x) = file.array::<f64>(&key)?;
                 bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &x, 3)?)
             } else {
@@ -343,6 +394,16 @@ impl FrameReader {
                 positions,
                 faces: faces.clone(),
             });
+        }
+        for body in &bodies {
+            let n = body.positions.len() as i32;
+            let mut corners = body.tetrahedra.iter().flatten();
+            if corners.any(|v| !(0..n).contains(v)) {
+                return Err(RecordError::damaged(
+                    &place,
+                    "a tetrahedron names a vertex that does not exist",
+                ));
+            }
         }
         let surfaces = bodies
             .iter()
@@ -367,6 +428,11 @@ impl FrameReader {
             contacts,
         })
     }
+}
+
+/// Whether a file holds an array.
+fn has(file: &ArrayFile, name: &str) -> bool {
+    file.names().any(|n| n.strip_suffix(".npy") == Some(name))
 }
 
 /// Numbers that make whole rows; casting them would panic otherwise.

@@ -1,6 +1,6 @@
 //! What a scene asks to be measured, evaluated after every step.
 
-use super::field::principal_stretch;
+use super::field::{principal_stretch, solid_stretch};
 use crate::contact::{Party, Touch};
 use crate::scene::{Measure, MeasureKind, SceneFile};
 use crate::simulation::steps_per_frame;
@@ -169,8 +169,9 @@ impl Prepared {
                     let found = shape.closest(x[i], world.time, 0.0);
                     found.map_or(0.0, |p| -p.signed_distance)
                 };
+                let surface = || bodies().flat_map(|b| b.surface.clone());
                 solids
-                    .flat_map(|o| vertices().map(move |i| depth(i, &*o.shape)))
+                    .flat_map(|o| surface().map(move |i| depth(i, &*o.shape)))
                     .fold(0.0, f64::max)
             }
         }
@@ -195,13 +196,20 @@ fn up(world: &World) -> Vec3 {
 /// Smallest and largest principal stretch of a body.
 fn extreme_stretch(body: &Body, x: &[Vec3]) -> (f64, f64) {
     let at = |v: u32| x[body.vertices.start + v as usize];
-    body.topology.faces.iter().zip(&body.material).fold(
-        (f64::INFINITY, 0.0),
-        |(low, high): (f64, f64), (f, m)| {
-            let [least, most] = principal_stretch(*m, f.map(at));
-            (low.min(least), high.max(most))
-        },
-    )
+    let wider = |(low, high): (f64, f64), [least, most]: [f64; 2]| (low.min(least), high.max(most));
+    let none = (f64::INFINITY, 0.0);
+    if let Some(rest) = body
+        .rest_positions
+        .as_ref()
+        .filter(|_| body.solid().is_some())
+    {
+        let each = body.tetrahedra.iter();
+        let each = each.map(|t| solid_stretch(t.map(|v| rest[v as usize]), t.map(at)));
+        return each.fold(none, wider);
+    }
+    let faces = body.topology.faces.iter().zip(&body.material);
+    let each = faces.map(|(f, m)| principal_stretch(*m, f.map(at)));
+    each.fold(none, wider)
 }
 
 fn volume(body: &Body, x: &[Vec3]) -> f64 {

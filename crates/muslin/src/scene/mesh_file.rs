@@ -9,25 +9,37 @@ use muslin_linalg::{Vec2, Vec3};
 use ply_rs_bw::{parser::Parser, ply};
 use std::path::Path;
 
+/// A mistake in a mesh file, at a line with its text if there is one.
+pub(super) fn file_error(
+    path: &Path,
+    problem: impl Into<String>,
+    remedy: &str,
+    line: Option<(usize, &str)>,
+) -> SceneError {
+    let mut e = SceneError::new(problem, remedy);
+    e.file = Some(path.to_path_buf());
+    if let Some((number, text)) = line {
+        e.line = Some(number);
+        e.column = Some(1);
+        e.excerpt = Some((text.to_string(), text.chars().count().max(1)));
+    }
+    e
+}
+
+/// What a mesh file holds.
+pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, SceneError> {
+    std::fs::read(path).map_err(|e| {
+        let problem = format!("the mesh file cannot be read: {e}");
+        file_error(path, problem, "check the name and the folder", None)
+    })
+}
+
 /// Reads a mesh; the format follows from the ending.
 pub fn read(path: &Path) -> Result<SurfaceMesh, SceneError> {
     let error = |problem: String, remedy: &str, line: Option<(usize, &str)>| {
-        let mut e = SceneError::new(problem, remedy);
-        e.file = Some(path.to_path_buf());
-        if let Some((number, text)) = line {
-            e.line = Some(number);
-            e.column = Some(1);
-            e.excerpt = Some((text.to_string(), text.chars().count().max(1)));
-        }
-        e
+        file_error(path, problem, remedy, line)
     };
-    let bytes = std::fs::read(path).map_err(|e| {
-        error(
-            format!("the mesh file cannot be read: {e}"),
-            "check the name and the folder",
-            None,
-        )
-    })?;
+    let bytes = read_bytes(path)?;
     let ending = path
         .extension()
         .map(|e| e.to_string_lossy().to_lowercase())
@@ -59,7 +71,8 @@ pub fn read(path: &Path) -> Result<SurfaceMesh, SceneError> {
     }
 }
 
-type LineError = (usize, String);
+/// Line, from 1, and what is wrong there.
+pub(super) type LineError = (usize, String);
 
 fn read_obj(text: &str) -> Result<SurfaceMesh, LineError> {
     let mut mesh = SurfaceMesh::default();
@@ -105,7 +118,7 @@ fn read_obj(text: &str) -> Result<SurfaceMesh, LineError> {
     Ok(mesh)
 }
 
-fn numbers<'a, const N: usize>(
+pub(super) fn numbers<'a, const N: usize>(
     words: impl Iterator<Item = &'a str>,
     line: usize,
 ) -> Result<[f64; N], LineError> {

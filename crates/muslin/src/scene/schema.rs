@@ -1,7 +1,9 @@
 //! The scene file, key by key. The comments here are the reference: the schema for editors is made from them.
 
+use super::admm_schema::AdmmSettings;
 use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
+use super::soft_schema::Soft;
 use crate::material::Fabric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,9 @@ pub struct SceneFile {
     /// Pieces of cloth, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cloth: BTreeMap<String, Cloth>,
+    /// Soft bodies, by name; cloth and soft bodies have different names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub soft: BTreeMap<String, Soft>,
     /// Vertices that are held or led, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pin: BTreeMap<String, Pin>,
@@ -147,6 +152,8 @@ pub struct Solver {
     pub implicit: ImplicitSettings,
     /// Settings of the impulse stepper.
     pub impulse: ImpulseSettings,
+    /// Settings of the stepper with a fixed budget.
+    pub admm: AdmmSettings,
 }
 
 impl Default for Solver {
@@ -156,6 +163,7 @@ impl Default for Solver {
             time_step: 0.005,
             implicit: ImplicitSettings::default(),
             impulse: ImpulseSettings::default(),
+            admm: AdmmSettings::default(),
         }
     }
 }
@@ -168,6 +176,8 @@ pub enum Method {
     Implicit,
     /// Internal dynamics by central differences, then repulsions, collision impulses and impact zones.
     Impulse,
+    /// Projective dynamics with friction by alternating directions, at a fixed budget a step.
+    Admm,
 }
 
 /// Settings of the impulse stepper.
@@ -452,7 +462,8 @@ pub enum RestBend {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// The cloth they belong to.
+    /// The cloth or soft body they belong to; `soft` is another word for this key.
+    #[serde(alias = "soft")]
     pub cloth: String,
     /// By number, counted from 0 in the order of the file or generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -551,12 +562,13 @@ fn nought() -> String {
     "0".into()
 }
 
-/// A force on vertices, shared out along the border they form, or else equally: exactly one of `vertices`, `nearest`,
-/// `box` or `sphere`.
+/// A force on vertices, shared out along the border they form, by the area of a soft body's surface they form, or else
+/// equally: exactly one of `vertices`, `nearest`, `box` or `sphere`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PointForce {
-    /// The cloth they belong to.
+    /// The cloth or soft body they belong to; `soft` is another word for this key.
+    #[serde(alias = "soft")]
     pub cloth: String,
     /// By number, counted from 0 in the order of the file or generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -592,7 +604,8 @@ pub struct Measure {
     pub name: String,
     /// What is measured.
     pub kind: MeasureKind,
-    /// The cloth, or a pin (for `reaction`), or cloth or obstacle (for contacts); the default is everything.
+    /// The cloth or soft body, or a pin (for `reaction`), or any of them or an obstacle (for contacts); the default is
+    /// everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Direction for measures that need one; it is normalised.
@@ -633,7 +646,7 @@ pub enum MeasureKind {
     Elongation,
     /// Position along `direction` of the vertex nearest to a point, m.
     Position,
-    /// Volume enclosed by closed cloth, m³.
+    /// Volume of soft bodies, and that enclosed by closed cloth, m³.
     Volume,
     /// Linear momentum along `direction`, kg m/s.
     Momentum,
@@ -651,7 +664,7 @@ pub enum MeasureKind {
     Sliding,
     /// Force of all contacts on the cloth or obstacle `of` along `direction`, mean over the step, N.
     ContactForce,
-    /// Depth of the deepest cloth vertex inside a solid obstacle, m; 0 if none is inside.
+    /// Depth of the deepest vertex of cloth or of a soft body's surface inside a solid obstacle, m; 0 if none is inside.
     Penetration,
 }
 

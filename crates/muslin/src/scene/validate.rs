@@ -50,6 +50,7 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
     range(limits, impulse.rate_limit, 0.0, 10.0, fraction)?;
     let smallest = "solver.impulse.smallest_step";
     range(smallest, impulse.smallest_step, 1e-7, 1.0, "s")?;
+    scene.solver.admm.check()?;
     let contact = &scene.contact;
     range(
         "contact.recovery_speed",
@@ -92,10 +93,10 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
             )
         })?;
     }
-    if scene.cloth.is_empty() {
+    if scene.cloth.is_empty() && scene.soft.is_empty() {
         return Err(SceneError::new(
-            "the scene has no cloth",
-            "add a section such as [cloth.sheet]",
+            "the scene has no cloth and no soft body",
+            "add a section such as [cloth.sheet] or [soft.ball]",
         ));
     }
     for (name, cloth) in &scene.cloth {
@@ -109,6 +110,7 @@ pub(super) fn validate(scene: &SceneFile) -> Result<(), SceneError> {
         }
         self::cloth(&format!("cloth.{name}"), cloth)?;
     }
+    super::validate_soft::soft(scene)?;
     for (name, pin) in &scene.pin {
         let key = format!("pin.{name}");
         known_cloth(scene, &format!("{key}.cloth"), &pin.cloth)?;
@@ -337,37 +339,43 @@ fn cloth(key: &str, cloth: &Cloth) -> Result<(), SceneError> {
 }
 
 fn known_cloth(scene: &SceneFile, key: &str, name: &str) -> Result<(), SceneError> {
-    if scene.cloth.contains_key(name) {
+    let mut names = scene.cloth.keys().chain(scene.soft.keys());
+    if names.any(|n| n == name) {
         return Ok(());
     }
-    let names: Vec<&str> = scene.cloth.keys().map(String::as_str).collect();
+    let names = scene.cloth.keys().chain(scene.soft.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let (what, all) = if scene.soft.is_empty() {
+        ("cloth", "cloths")
+    } else {
+        ("cloth or soft body", "cloths and soft bodies")
+    };
     let remedy = nearest_name(name, names.iter().copied()).map_or_else(
-        || format!("the cloths are: {}", names.join(", ")),
+        || format!("the {all} are: {}", names.join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
     Err(SceneError::at(
         key,
-        format!("there is no cloth `{name}`"),
+        format!("there is no {what} `{name}`"),
         remedy,
     ))
 }
 
 fn known_object(scene: &SceneFile, key: &str, name: &str) -> Result<(), SceneError> {
-    match (
-        scene.cloth.contains_key(name),
-        scene.obstacle.contains_key(name),
-    ) {
+    let body = scene.cloth.contains_key(name) || scene.soft.contains_key(name);
+    match (body, scene.obstacle.contains_key(name)) {
         (true, false) | (false, true) => return Ok(()),
         (true, true) => {
             return Err(SceneError::at(
                 key,
-                format!("both a cloth and an obstacle are called `{name}`"),
+                format!("both a body and an obstacle are called `{name}`"),
                 "give one of them another name",
             ));
         }
         (false, false) => {}
     }
-    let names = scene.cloth.keys().chain(scene.obstacle.keys());
+    let bodies = scene.cloth.keys().chain(scene.soft.keys());
+    let names = bodies.chain(scene.obstacle.keys());
     let names: Vec<&str> = names.map(String::as_str).collect();
     let remedy = nearest_name(name, names.iter().copied()).map_or_else(
         || format!("the cloths and obstacles are: {}", names.join(", ")),

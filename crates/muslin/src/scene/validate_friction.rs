@@ -11,6 +11,11 @@ pub(super) fn friction(scene: &SceneFile) -> Result<(), SceneError> {
             self::value(&format!("cloth.{name}.friction"), value, true)?;
         }
     }
+    for (name, soft) in &scene.soft {
+        if let Some(value) = &soft.friction {
+            self::value(&format!("soft.{name}.friction"), value, true)?;
+        }
+    }
     for (name, obstacle) in &scene.obstacle {
         if let Some(value) = &obstacle.friction {
             self::value(&format!("obstacle.{name}.friction"), value, false)?;

@@ -102,7 +102,8 @@ fn push_out(world: &World, surfaces: &Surfaces, tangle: &Tangle, way: &mut [Vec3
     }
     for (k, obstacle) in world.obstacles.iter().enumerate() {
         if obstacle.shape.has_inside() {
-            near.extend((0..nodes).filter_map(|v| {
+            let surface = world.bodies.iter().flat_map(|b| b.surface.clone());
+            near.extend(surface.filter_map(|v| {
                 let found = obstacle.shape.closest(world.state.x[v], world.time, 0.0)?;
                 (found.signed_distance < 0.0).then_some((v as u32, k))
             }));

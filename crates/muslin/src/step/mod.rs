@@ -1,10 +1,12 @@
 //! Time steppers: each moves the world forward by one step and says what it reached.
 
+pub mod admm;
 mod contacts;
 pub mod implicit;
 pub mod impulse;
 mod linear;
 
+pub use admm::Admm;
 pub use implicit::Implicit;
 pub use impulse::Impulse;
 pub use linear::LinearSystem;
@@ -37,6 +39,15 @@ pub struct StepReport {
     /// The same scaled by mass instead of the diagonal of the matrix: a bound of wrong velocities, m/s; 0 without contacts.
     #[serde(default)]
     pub velocity_error: f64,
+    /// Distance of positions from what local steps and contact want, m/s, root mean square by mass; `admm` only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub primal: f64,
+    /// Change of what they want in the last iteration, m/s, likewise; `admm` only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dual: f64,
+    /// Both of every iteration, if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<[f64; 2]>,
     /// Whether the residual is within the tolerance; with one linearisation a step, that of the linearised problem.
     pub converged: bool,
     /// Crossing pairs of triangles at the end; none if nobody looked.
@@ -82,6 +93,11 @@ pub struct StepReport {
     pub measures: BTreeMap<String, f64>,
     /// Wall-clock seconds: `total` and one entry a phase.
     pub seconds: BTreeMap<String, f64>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// Why a run cannot go on.
@@ -157,6 +173,19 @@ pub trait Stepper: Send {
 
     /// One step of length `dt` (s), ending at `world.time + dt`, which the caller sets as the new time.
     fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError>;
+}
+
+/// An error if a position (m) or velocity (m/s) of the state is not a number.
+pub(crate) fn finite(world: &World, x: &[Vec3], v: &[Vec3], time: f64) -> Result<(), StepError> {
+    let Some(vertex) = (0..x.len()).find(|i| !x[*i].is_finite() || !v[*i].is_finite()) else {
+        return Ok(());
+    };
+    let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
+    Err(StepError::NotFinite {
+        vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
+        cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
+        time,
+    })
 }
 
 /// Measures the phases of a step.

@@ -1,19 +1,28 @@
 //! From the scene as written to the world at time zero.
 
 use super::select::Selection;
-use super::{Body, FrictionTable, Held, Push, State, World};
+use super::{Body, FrictionTable, Held, Push, State, Substance, World};
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::material::{Fabric, shipped_fabric, shipped_fabrics};
 use crate::motion::{Formula, Motion, TimeVector};
 use crate::scene::{
     Axis, Cloth, DiagonalsSpec, Keyframe, MeasureKind, PathSpec, Pin, RestBend, RestFrom, Rotation,
-    SceneError, SceneFile, mesh_file,
+    SceneError, SceneFile, Triple, mesh_file,
 };
 use muslin_geometry::mesh::{self, Diagonals, SurfaceMesh, Topology};
 use muslin_linalg::{Quat, Vec2, Vec3};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Where a scene puts a body, and how it moves at first.
+pub(super) struct Placed<'a> {
+    pub rotate: Option<&'a Rotation>,
+    pub translate: Triple,
+    pub velocity: Triple,
+    pub angular_velocity: Triple,
+}
 
 impl World {
     /// Builds everything a checked scene names; files are looked up relative to `folder`.
@@ -43,8 +52,15 @@ impl World {
                 .iter()
                 .any(|m| m.kind == MeasureKind::Reaction),
         };
-        for (name, cloth) in &scene.cloth {
-            world.add_cloth(scene, folder, name, cloth)?;
+        // In the order of their names, as frames list them.
+        let mut names: Vec<&String> = scene.cloth.keys().chain(scene.soft.keys()).collect();
+        names.sort();
+        for name in names {
+            match (scene.cloth.get(name), scene.soft.get(name)) {
+                (Some(cloth), _) => world.add_cloth(scene, folder, name, cloth)?,
+                (None, Some(soft)) => world.add_soft(folder, name, soft)?,
+                (None, None) => {}
+            }
         }
         world.friction = FrictionTable::build(scene, &world.bodies)?;
         for (name, pin) in &scene.pin {
@@ -60,7 +76,7 @@ impl World {
                 r#box: force.r#box.as_ref(),
                 sphere: force.sphere.as_ref(),
             };
-            let shares = border_shares(body, &selection.resolve(body)?);
+            let shares = shares(body, &selection.resolve(body)?);
             let during = force.from..force.until.unwrap_or(f64::INFINITY);
             world.pushes.push(Push {
                 shares,
@@ -78,8 +94,12 @@ impl World {
     }
 
     fn named_body(&self, name: &str) -> Result<&Body, SceneError> {
-        self.body(name)
-            .ok_or_else(|| SceneError::new(format!("there is no cloth `{name}`"), "check the name"))
+        self.body(name).ok_or_else(|| {
+            SceneError::new(
+                format!("there is no cloth or soft body `{name}`"),
+                "check the name",
+            )
+        })
     }
 
     fn add_cloth(
@@ -115,34 +135,23 @@ impl World {
         let topology = Topology::build(surface.positions.len(), &surface.faces)
             .map_err(|e| SceneError::at(key.clone(), e.to_string(), "mend the mesh"))?;
         let rest_positions = curved.then(|| surface.positions.clone());
-        let turn = cloth.rotate.as_ref().map_or(Quat::IDENTITY, |r| {
-            Quat::from_scaled_axis(rotation_vector(r))
-        });
-        let placed: Vec<Vec3> = surface
-            .positions
-            .iter()
-            .map(|p| turn * *p + Vec3::from_array(cloth.translate))
-            .collect();
-
-        let first = self.state.x.len();
-        self.mass.resize(first + placed.len(), 0.0);
+        let mut mass = vec![0.0; surface.positions.len()];
         for (face, m) in surface.faces.iter().zip(&material) {
             let area = (m[1] - m[0]).perp_dot(m[2] - m[0]).abs() / 2.0;
             for v in face {
-                self.mass[first + *v as usize] += fabric.density * area / 3.0;
+                mass[*v as usize] += fabric.density * area / 3.0;
             }
         }
-        let mass = &self.mass[first..];
-        let total: f64 = mass.iter().sum();
-        let centre = placed.iter().zip(mass).map(|(p, m)| *p * *m).sum::<Vec3>() / total;
-        let (velocity, spin) = (
-            Vec3::from_array(cloth.velocity),
-            Vec3::from_array(cloth.angular_velocity),
+        let vertices = self.place(
+            &surface.positions,
+            &mass,
+            &Placed {
+                rotate: cloth.rotate.as_ref(),
+                translate: cloth.translate,
+                velocity: cloth.velocity,
+                angular_velocity: cloth.angular_velocity,
+            },
         );
-        self.state
-            .v
-            .extend(placed.iter().map(|p| velocity + spin.cross(*p - centre)));
-        self.state.x.extend_from_slice(&placed);
         let thickness = cloth.thickness.unwrap_or(fabric.thickness());
         let edges = material
             .iter()
@@ -152,17 +161,38 @@ impl World {
             thickness,
             distance_kept: thickness.min(shortest / 2.0),
             name: name.to_string(),
-            vertices: first..first + placed.len(),
+            surface: vertices.clone(),
+            initial: self.state.x[vertices.clone()].to_vec(),
+            vertices,
             topology,
+            tetrahedra: Vec::new(),
             material,
             rest_positions,
             origin: surface.origin,
-            fabric,
-            fabric_name: cloth.fabric.clone(),
-            repairs,
-            initial: placed,
+            substance: Substance::Fabric(fabric),
+            substance_name: cloth.fabric.clone(),
+            repairs: repairs.iter().map(ToString::to_string).collect(),
         });
         Ok(())
+    }
+
+    /// Adds the vertices of a body to the state, where the scene places them; says which they are.
+    pub(super) fn place(&mut self, rest: &[Vec3], mass: &[f64], placed: &Placed) -> Range<usize> {
+        let turn = placed.rotate.map_or(Quat::IDENTITY, |r| {
+            Quat::from_scaled_axis(rotation_vector(r))
+        });
+        let shift = Vec3::from_array(placed.translate);
+        let first = self.state.x.len();
+        self.state.x.extend(rest.iter().map(|p| turn * *p + shift));
+        self.mass.extend_from_slice(mass);
+        let own = &self.state.x[first..];
+        let total: f64 = mass.iter().sum();
+        let centre = own.iter().zip(mass).map(|(p, m)| *p * *m).sum::<Vec3>() / total;
+        let velocity = Vec3::from_array(placed.velocity);
+        let spin = Vec3::from_array(placed.angular_velocity);
+        let v = own.iter().map(|p| velocity + spin.cross(*p - centre));
+        self.state.v.extend(v);
+        first..self.state.x.len()
     }
 
     fn add_pin(&mut self, name: &str, pin: &Pin) -> Result<(), SceneError> {
@@ -210,7 +240,7 @@ impl World {
                     return Err(SceneError::at(
                         format!("pin.{}", pin.name),
                         format!(
-                            "pins `{}` and `{}` hold the same vertex of cloth `{}`",
+                            "pins `{}` and `{}` hold the same vertex of `{}`",
                             other.name, pin.name, scene.pin[&pin.name].cloth
                         ),
                         "make their regions disjoint, or hold different axes",
@@ -377,13 +407,23 @@ fn rest_shape(
             .map(|m| m.map(|p| to_warp.rotate(p * cloth.scale)))
             .collect());
     }
-    Ok(surface
-        .faces
+    let coordinates = face_coordinates(&surface.faces, &surface.positions, |corner| corner);
+    let turned = coordinates.into_iter();
+    Ok(turned.map(|m| m.map(|p| to_warp.rotate(p))).collect())
+}
+
+/// Corners of faces laid flat, each in its own plane and counted from a point that `from` makes of its first corner. The
+/// first axis follows the x direction of the shape where the surface has one, else y.
+pub(super) fn face_coordinates(
+    faces: &[[u32; 3]],
+    positions: &[Vec3],
+    from: fn(Vec3) -> Vec3,
+) -> Vec<[Vec2; 3]> {
+    faces
         .iter()
         .map(|f| {
-            let [a, b, c] = f.map(|v| surface.positions[v as usize]);
+            let [a, b, c] = f.map(|v| positions[v as usize]);
             let normal = (b - a).cross(c - a).normalize_or_zero();
-            // Warp follows the x direction of the shape where the surface has one, else y.
             let guide = if normal.x.abs() < 0.99 {
                 Vec3::X
             } else {
@@ -391,36 +431,48 @@ fn rest_shape(
             };
             let u = (guide - normal * guide.dot(normal)).normalize_or_zero();
             let v = normal.cross(u);
-            [a, b, c].map(|p| to_warp.rotate(Vec2::new((p - a).dot(u), (p - a).dot(v))))
+            [a, b, c].map(|p| Vec2::new((p - from(a)).dot(u), (p - from(a)).dot(v)))
         })
-        .collect())
+        .collect()
 }
 
-/// Each vertex's share of a force: by the length of border between the chosen ones, or equal shares.
-fn border_shares(body: &Body, vertices: &[u32]) -> Vec<(u32, f64)> {
+/// Each vertex's share of a force: by the length of border between the chosen ones, or the area of surface of a soft body,
+/// or equal shares.
+fn shares(body: &Body, vertices: &[u32]) -> Vec<(u32, f64)> {
     let first = body.vertices.start as u32;
-    let mut length = vec![0.0; vertices.len()];
-    for edge in body.topology.edges.iter().filter(|e| e.is_border()) {
-        let ends = edge
-            .vertices
-            .map(|v| vertices.binary_search(&(v + first)).ok());
-        if let [Some(a), Some(b)] = ends {
-            let [p, q] = edge.vertices.map(|v| body.initial[v as usize]);
-            length[a] += p.distance(q) / 2.0;
-            length[b] += p.distance(q) / 2.0;
+    let place = |v: u32| vertices.binary_search(&(v + first)).ok();
+    let at = |v: u32| body.initial[v as usize];
+    let mut weight = vec![0.0; vertices.len()];
+    if body.tetrahedra.is_empty() {
+        for edge in body.topology.edges.iter().filter(|e| e.is_border()) {
+            if let [Some(a), Some(b)] = edge.vertices.map(place) {
+                let [p, q] = edge.vertices.map(at);
+                weight[a] += p.distance(q) / 2.0;
+                weight[b] += p.distance(q) / 2.0;
+            }
+        }
+    } else {
+        for face in &body.topology.faces {
+            if let [Some(a), Some(b), Some(c)] = face.map(place) {
+                let [p, q, r] = face.map(at);
+                let area = mesh::area_vector(p, q, r).length();
+                for v in [a, b, c] {
+                    weight[v] += area;
+                }
+            }
         }
     }
-    let total: f64 = length.iter().sum();
-    let share = |l: f64| {
+    let total: f64 = weight.iter().sum();
+    let share = |w: f64| {
         if total > 0.0 {
-            l / total
+            w / total
         } else {
             1.0 / vertices.len() as f64
         }
     };
     vertices
         .iter()
-        .zip(length)
-        .map(|(v, l)| (*v, share(l)))
+        .zip(weight)
+        .map(|(v, w)| (*v, share(w)))
         .collect()
 }

@@ -1,11 +1,12 @@
 //! What a scene contains, in words: the output of `muslin check`.
 
-use super::World;
 use super::select::bounds;
+use super::{Body, Substance, World};
 use crate::contact::Party;
-use crate::material::Line;
+use crate::material::{Line, Solid};
 use crate::scene::{Between, SceneFile};
 use crate::simulation::steps_per_frame;
+use muslin_geometry::tet::quality;
 use std::fmt::Write;
 
 /// A description for people.
@@ -52,19 +53,21 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
             })
             .collect();
         lengths.sort_by(f64::total_cmp);
-        let area = mass / body.fabric.density;
-        writeln!(
-            out,
-            "cloth     `{}`: {} vertices, {} triangles, {:.4} m² of {} ({:.1} g, {:.1} g/m², {:.2} mm thick)",
-            body.name,
-            body.initial.len(),
-            body.topology.faces.len(),
-            area,
-            body.fabric_name,
-            mass * 1e3,
-            body.fabric.density * 1e3,
-            body.fabric.thickness() * 1e3
-        )?;
+        let triangles = body.topology.faces.len();
+        write!(out, "{:<10}`{}`: ", body.kind(), body.name)?;
+        match &body.substance {
+            Substance::Fabric(fabric) => writeln!(
+                out,
+                "{} vertices, {triangles} triangles, {:.4} m² of {} ({:.1} g, {:.1} g/m², {:.2} mm thick)",
+                body.initial.len(),
+                mass / fabric.density,
+                body.substance_name,
+                mass * 1e3,
+                fabric.density * 1e3,
+                fabric.thickness() * 1e3
+            )?,
+            Substance::Solid(solid) => write_soft(body, solid, mass, out)?,
+        }
         writeln!(
             out,
             "          {:.3} x {:.3} x {:.3} m, from {min:.3} to {max:.3}; edges {:.2} to {:.2} mm, median {:.2} mm",
@@ -131,7 +134,7 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
     for (name, force) in &scene.force {
         writeln!(
             out,
-            "force     `{name}`: {:?} N on cloth `{}`",
+            "force     `{name}`: {:?} N on `{}`",
             force.force, force.cloth
         )?;
     }
@@ -159,7 +162,36 @@ fn write_all(scene: &SceneFile, world: &World, out: &mut String) -> std::fmt::Re
         base as f64 / 1e6,
         factor / 1e6
     )?;
-    writeln!(out, "methods   implicit, impulse")
+    writeln!(out, "methods   implicit, impulse, admm")
+}
+
+/// What a soft body consists of.
+fn write_soft(body: &Body, solid: &Solid, mass: f64, out: &mut String) -> std::fmt::Result {
+    let rest = body.rest_positions.as_deref().unwrap_or(&body.initial);
+    let tetrahedra = body.tetrahedra.iter();
+    let worst = tetrahedra
+        .map(|t| quality(t.map(|v| rest[v as usize])))
+        .fold(f64::INFINITY, f64::min);
+    writeln!(
+        out,
+        "{} vertices, {} tetrahedra (worst quality {worst:.2} of 1), {} triangles on {} vertices of surface",
+        body.initial.len(),
+        body.tetrahedra.len(),
+        body.topology.faces.len(),
+        body.surface.len()
+    )?;
+    writeln!(
+        out,
+        "          {:.4e} m³ of {} ({:.1} g, {} kg/m³, Young's modulus {:.3e} Pa, Poisson ratio {}, damping {} s), keeps {:.2} mm",
+        mass / solid.density,
+        body.substance_name,
+        mass * 1e3,
+        solid.density,
+        solid.young,
+        solid.poisson,
+        solid.damping,
+        body.thickness * 1e3
+    )
 }
 
 /// Pairs that are listed one by one.

@@ -1,19 +1,20 @@
 //! Which elements a world consists of.
 
-use super::{Body, World};
+use super::{Body, Substance, World};
 use crate::force::Forces;
 use crate::force::bend::{CurvaturePatch, Hinge, PATCH, RestSurface, dihedral, stencils};
 use crate::force::drag::DragTriangle;
 use crate::force::grip::Grip;
 use crate::force::spring::Spring;
 use crate::force::stretch::StretchTriangle;
-use crate::material::BendElement;
+use crate::force::tet::Tetrahedron;
+use crate::material::{BendElement, Fabric, Solid};
 use muslin_geometry::mesh::NONE;
 use muslin_linalg::{SpanTooLarge, Vec2, Vec3};
 use std::sync::Arc;
 
-/// Makes the elements of all bodies.
-pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
+/// Which vertices are held in all axes.
+pub(crate) fn clamped(world: &World) -> Vec<bool> {
     let mut held = vec![[false; 3]; world.state.x.len()];
     for pin in &world.pins {
         for v in &pin.vertices {
@@ -22,20 +23,36 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
             }
         }
     }
-    let clamped: Vec<bool> = held.iter().map(|h| h.iter().all(|k| *k)).collect();
+    held.iter().map(|h| h.iter().all(|k| *k)).collect()
+}
+
+/// Makes the elements of all bodies.
+pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
+    let clamped = clamped(world);
     let mut builder = Forces::builder();
     let (mut triangles, mut springs, mut hinges, mut patches, mut drags) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut tetrahedra = Vec::new();
     for body in &world.bodies {
         let clamped = &clamped[body.vertices.clone()];
-        match body.fabric.spring_modulus() {
-            Some(modulus) => springs.extend(edge_springs(body, modulus)),
-            None => triangles.extend(stretch_triangles(body)),
-        }
-        match body.fabric.bend_element() {
-            Some(BendElement::Hinge) => hinges.extend(edge_hinges(body, clamped)),
-            Some(BendElement::Curvature) => patches.extend(curvature_patches(body, clamped)),
-            None => {}
+        match &body.substance {
+            Substance::Solid(solid) => tetrahedra.extend(body_tetrahedra(body, solid)),
+            Substance::Fabric(fabric) => {
+                match fabric.spring_modulus() {
+                    Some(modulus) => springs.extend(edge_springs(body, fabric, modulus)),
+                    None => triangles.extend(stretch_triangles(body, fabric)),
+                }
+                match fabric.bend_element() {
+                    Some(BendElement::Hinge) => {
+                        let made = edge_hinges(body, fabric, clamped).into_iter();
+                        hinges.extend(made.map(|(_, hinge)| hinge));
+                    }
+                    Some(BendElement::Curvature) => {
+                        patches.extend(curvature_patches(body, fabric, clamped));
+                    }
+                    None => {}
+                }
+            }
         }
         if let Some(wind) = &world.wind {
             let first = body.vertices.start as u32;
@@ -51,6 +68,7 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
     builder.add(springs);
     builder.add(hinges);
     builder.add(patches);
+    builder.add(tetrahedra);
     builder.add(drags);
     builder.add(
         world
@@ -63,13 +81,23 @@ pub(super) fn build(world: &World) -> Result<Forces, SpanTooLarge> {
     Forces::new(world.state.x.len(), builder)
 }
 
-fn rest_area(m: &[Vec2; 3]) -> f64 {
+pub(crate) fn body_tetrahedra(body: &Body, solid: &Solid) -> Vec<Tetrahedron> {
+    let first = body.vertices.start as u32;
+    let rest = body.rest_positions.as_deref().unwrap_or(&body.initial);
+    let corners = |t: &[u32; 4]| t.map(|v| rest[v as usize]);
+    let tetrahedra = body.tetrahedra.iter();
+    tetrahedra
+        .map(|t| Tetrahedron::new(t.map(|v| v + first), corners(t), solid))
+        .collect()
+}
+
+pub(crate) fn rest_area(m: &[Vec2; 3]) -> f64 {
     (m[1] - m[0]).perp_dot(m[2] - m[0]).abs() / 2.0
 }
 
-fn stretch_triangles(body: &Body) -> Vec<StretchTriangle> {
+pub(crate) fn stretch_triangles(body: &Body, fabric: &Fabric) -> Vec<StretchTriangle> {
     let first = body.vertices.start as u32;
-    let law = Arc::new(body.fabric.stretch_law());
+    let law = Arc::new(fabric.stretch_law());
     let faces = body.topology.faces.iter().zip(&body.material);
     faces
         .map(|(f, m)| StretchTriangle::new(f.map(|v| v + first), *m, law.clone()))
@@ -89,7 +117,7 @@ fn rest_edge(body: &Body, edge: usize) -> Vec2 {
     body.material[face][corner(e.vertices[1])] - body.material[face][corner(e.vertices[0])]
 }
 
-fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
+pub(crate) fn edge_springs(body: &Body, fabric: &Fabric, modulus: f64) -> Vec<Spring> {
     let first = body.vertices.start as u32;
     (0..body.topology.edges.len())
         .map(|i| {
@@ -105,15 +133,16 @@ fn edge_springs(body: &Body, modulus: f64) -> Vec<Spring> {
                 e.vertices.map(|v| v + first),
                 length,
                 stiffness,
-                body.fabric.damping,
+                fabric.damping,
             )
         })
         .collect()
 }
 
-fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<Hinge> {
+/// Hinges with the edges they are at.
+pub(crate) fn edge_hinges(body: &Body, fabric: &Fabric, clamped: &[bool]) -> Vec<(usize, Hinge)> {
     let first = body.vertices.start as u32;
-    let law = Arc::new(body.fabric.hinge_law());
+    let law = Arc::new(fabric.hinge_law());
     let rigid = |f: u32| {
         body.topology.faces[f as usize]
             .iter()
@@ -143,21 +172,26 @@ fn edge_hinges(body: &Body, clamped: &[bool]) -> Vec<Hinge> {
             .as_ref()
             .map_or(0.0, |p| dihedral(&local.map(|v| p[v as usize])).0);
         let direction = rest_edge(body, i);
-        hinges.push(Hinge::new(
+        let hinge = Hinge::new(
             local.map(|v| v + first),
             direction.length(),
             area,
             direction.to_angle(),
             rest_angle,
             law.clone(),
-        ));
+        );
+        hinges.push((i, hinge));
     }
     hinges
 }
 
-fn curvature_patches(body: &Body, clamped: &[bool]) -> Vec<CurvaturePatch> {
+pub(crate) fn curvature_patches(
+    body: &Body,
+    fabric: &Fabric,
+    clamped: &[bool],
+) -> Vec<CurvaturePatch> {
     let first = body.vertices.start as u32;
-    let moduli = Arc::new(body.fabric.bending_moduli());
+    let moduli = Arc::new(fabric.bending_moduli());
     let rest = RestSurface {
         topology: &body.topology,
         material: &body.material,

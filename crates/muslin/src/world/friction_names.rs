@@ -2,7 +2,7 @@
 
 use super::Body;
 use crate::contact::Party;
-use crate::material::{ANY, shipped_fabric, shipped_fabrics, shipped_surfaces};
+use crate::material::{ANY, shipped_fabric, shipped_fabrics, shipped_solids, shipped_surfaces};
 use crate::scene::{FrictionPair, FrictionValue, SceneError, SceneFile, nearest_name};
 use std::path::Path;
 
@@ -10,7 +10,9 @@ use std::path::Path;
 pub(super) struct Surface<'a> {
     pub party: Party,
     pub name: &'a str,
-    /// Fabric of cloth, material of an obstacle.
+    /// Section of the scene.
+    family: &'static str,
+    /// Fabric of cloth, material of a soft body or an obstacle.
     made_of: Option<&'a str>,
     fibre: Option<&'a str>,
     pub value: Option<&'a FrictionValue>,
@@ -22,8 +24,7 @@ impl Surface<'_> {
     }
 
     pub fn key(&self) -> String {
-        let family = if self.is_cloth() { "cloth" } else { "obstacle" };
-        format!("{family}.{}", self.name)
+        format!("{}.{}", self.family, self.name)
     }
 
     fn is_of(&self, surface: &str) -> bool {
@@ -49,17 +50,22 @@ pub(super) fn surfaces<'a>(scene: &'a SceneFile, bodies: &'a [Body]) -> Vec<Surf
     let cloth = bodies.iter().enumerate().map(|(i, body)| Surface {
         party: Party::Cloth(i),
         name: &body.name,
-        made_of: Some(label(&body.fabric_name)),
-        fibre: body.fabric.fibre.as_deref(),
-        value: scene
-            .cloth
-            .get(&body.name)
-            .and_then(|c| c.friction.as_ref()),
+        family: body.family(),
+        made_of: Some(label(&body.substance_name)),
+        fibre: body.fabric().and_then(|f| f.fibre.as_deref()),
+        value: match scene.soft.get(&body.name) {
+            Some(soft) => soft.friction.as_ref(),
+            None => scene
+                .cloth
+                .get(&body.name)
+                .and_then(|c| c.friction.as_ref()),
+        },
     });
     let obstacles = scene.obstacle.iter().enumerate();
     let obstacles = obstacles.map(|(i, (name, spec))| Surface {
         party: Party::Obstacle(i),
         name,
+        family: "obstacle",
         made_of: spec.material.as_deref(),
         fibre: None,
         value: spec.friction.as_ref(),
@@ -193,7 +199,10 @@ fn understand(
     known.extend(surfaces.iter().filter_map(|s| s.fibre));
     known.extend(scene.fabric.keys().map(String::as_str));
     let in_scene = known.len();
-    for name in shipped_fabrics().chain(shipped_surfaces()) {
+    for name in shipped_fabrics()
+        .chain(shipped_solids())
+        .chain(shipped_surfaces())
+    {
         known.push(name);
     }
     known.extend(fibres.iter().map(String::as_str));
@@ -213,7 +222,7 @@ fn understand(
     );
     Err(SceneError::at(
         key,
-        format!("there is no cloth, obstacle, fabric, fibre or material `{text}`"),
+        format!("there is no cloth, soft body, obstacle, fabric, fibre or material `{text}`"),
         remedy,
     ))
 }

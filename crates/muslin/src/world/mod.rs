@@ -3,11 +3,12 @@
 mod build;
 mod cone;
 mod describe;
-mod forces;
+pub(crate) mod forces;
 mod friction;
 mod friction_names;
 mod obstacles;
 mod select;
+mod soft;
 
 pub use describe::describe;
 pub use friction::FrictionTable;
@@ -20,10 +21,10 @@ use crate::failsafe::Tangle;
 use crate::force::Forces;
 use crate::force::drag::Wind;
 use crate::force::grip::Hand;
-use crate::material::Fabric;
+use crate::material::{Fabric, Solid};
 use crate::motion::{Motion, TimeVector};
 use crate::scene::ContactSpec;
-use muslin_geometry::mesh::{Repair, Topology};
+use muslin_geometry::mesh::Topology;
 use muslin_linalg::{Vec2, Vec3};
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,33 +38,100 @@ pub struct State {
     pub v: Vec<Vec3>,
 }
 
-/// A named piece of cloth: a range of the state with a rest shape and a material.
+/// What a body is made of.
+#[derive(Clone, Debug)]
+pub enum Substance {
+    /// Cloth.
+    Fabric(Fabric),
+    /// A soft body.
+    Solid(Solid),
+}
+
+/// A named piece of cloth or a soft body: a range of the state with a rest shape and a material.
 #[derive(Debug)]
 pub struct Body {
     /// Name in the scene.
     pub name: String,
     /// Its vertices in the state.
     pub vertices: Range<usize>,
-    /// Connectivity; indices count from the start of `vertices`.
+    /// Those of them on its surface, which come first: all of cloth. Only they can touch anything.
+    pub surface: Range<usize>,
+    /// Connectivity of the surface; indices count from the start of `vertices`.
     pub topology: Topology,
+    /// Vertex quadruples of a soft body, each of positive volume at rest, counted from the start of `vertices`; none in
+    /// cloth.
+    pub tetrahedra: Vec<[u32; 4]>,
     /// Rest positions of each face's corners in warp and weft coordinates, m.
     pub material: Vec<[Vec2; 3]>,
-    /// Positions in which its bends are at ease; none if it wants to be flat.
+    /// Positions in which its bends, or its tetrahedra, are at ease, m, before it was placed; none for cloth that wants to
+    /// be flat.
     pub rest_positions: Option<Vec<Vec3>>,
     /// Number of each vertex in the file it came from; empty if the same.
     pub origin: Vec<u32>,
     /// What it is made of.
-    pub fabric: Fabric,
-    /// Name of the fabric.
-    pub fabric_name: String,
-    /// What was mended when its mesh was read.
-    pub repairs: Vec<Repair>,
+    pub substance: Substance,
+    /// Name of the fabric or solid.
+    pub substance_name: String,
+    /// What was mended when its mesh was read, in words.
+    pub repairs: Vec<String>,
     /// Positions at the start of the run, for displacements.
     pub initial: Vec<Vec3>,
     /// Thickness, m.
     pub thickness: f64,
     /// Distance that it keeps from itself, m: the thickness, or less where the mesh is too fine for it.
     pub distance_kept: f64,
+}
+
+impl Body {
+    /// Its fabric, if it is cloth.
+    pub fn fabric(&self) -> Option<&Fabric> {
+        match &self.substance {
+            Substance::Fabric(fabric) => Some(fabric),
+            Substance::Solid(_) => None,
+        }
+    }
+
+    /// Its solid, if it is a soft body.
+    pub fn solid(&self) -> Option<&Solid> {
+        match &self.substance {
+            Substance::Fabric(_) => None,
+            Substance::Solid(solid) => Some(solid),
+        }
+    }
+
+    /// Kelvin-Voigt damping time of its substance, s.
+    pub fn damping(&self) -> f64 {
+        match &self.substance {
+            Substance::Fabric(fabric) => fabric.damping,
+            Substance::Solid(solid) => solid.damping,
+        }
+    }
+
+    /// Stiffness with which its skin resists being pressed, N/m.
+    pub fn compression_stiffness(&self) -> f64 {
+        match &self.substance {
+            Substance::Fabric(fabric) => fabric.membrane_modulus(),
+            Substance::Solid(solid) => solid.young * self.thickness,
+        }
+    }
+
+    /// The section of the scene it comes from.
+    pub fn family(&self) -> &'static str {
+        if self.solid().is_some() {
+            "soft"
+        } else {
+            "cloth"
+        }
+    }
+
+    /// What it is, in words for messages.
+    pub fn kind(&self) -> &'static str {
+        if self.solid().is_some() {
+            "soft body"
+        } else {
+            "cloth"
+        }
+    }
 }
 
 /// Vertices whose motion is prescribed.
@@ -98,7 +166,7 @@ pub struct Push {
 
 /// What exists now.
 pub struct World {
-    /// Pieces of cloth.
+    /// Pieces of cloth and soft bodies, in the order of their names.
     pub bodies: Vec<Body>,
     /// Positions and velocities.
     pub state: State,
@@ -236,7 +304,12 @@ impl World {
         let bodies: usize = self
             .bodies
             .iter()
-            .map(|b| b.topology.bytes() + b.material.len() * 48 + b.initial.len() * 24)
+            .map(|b| {
+                b.topology.bytes()
+                    + b.material.len() * 48
+                    + b.initial.len() * 24
+                    + b.tetrahedra.len() * 16
+            })
             .sum();
         bodies + self.forces.bytes() + self.mass.len() * (24 + 24 + 8)
     }

@@ -32,7 +32,11 @@ impl Selection<'_> {
                 let Some(local) = local else {
                     return Err(SceneError::at(
                         format!("{}.vertices.{i}", self.key),
-                        format!("cloth `{}` has no vertex {wanted} in use", body.name),
+                        format!(
+                            "{} `{}` has no vertex {wanted} in use",
+                            body.kind(),
+                            body.name
+                        ),
                         format!("it has {} vertices, numbered from 0", body.initial.len()),
                     ));
                 };
@@ -62,8 +66,8 @@ impl Selection<'_> {
             let (min, max) = bounds(&body.initial);
             return Err(SceneError::at(
                 format!("{}.{key}", self.key),
-                format!("no vertex of cloth `{}` is there", body.name),
-                format!("the cloth reaches from {min:.3} to {max:.3}"),
+                format!("no vertex of {} `{}` is there", body.kind(), body.name),
+                format!("it reaches from {min:.3} to {max:.3}"),
             ));
         }
         Ok(found)

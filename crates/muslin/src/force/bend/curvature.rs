@@ -81,6 +81,25 @@ impl CurvaturePatch {
         patch
     }
 
+    /// Weights of the curvature, moments per curvature (uu, vv, 2 uv; N·m³) over steps of `dt` (s), dashpot
+    /// included.
+    pub fn form(&self, dt: f64) -> (&Stencil, [[f64; 3]; 3]) {
+        let m = &*self.moduli;
+        let scale = self.area * (1.0 + m.damping / dt);
+        let moduli = [
+            [m.warp, m.coupling, 0.0],
+            [m.coupling, m.weft, 0.0],
+            [0.0, 0.0, m.twist],
+        ];
+        (&self.stencil, moduli.map(|r| r.map(|k| k * scale)))
+    }
+
+    /// Curvature at which the plate is at ease over the step begun last, dashpot included, 1/m.
+    pub fn ease(&self) -> [f64; 3] {
+        let all = 1.0 + self.viscosity;
+        std::array::from_fn(|i| (self.rest[i] + self.viscosity * self.at_start[i]) / all)
+    }
+
     fn measure(&self, x: &[Vec3; PATCH]) -> Measured {
         let area_vector = (x[1] - x[0]).cross(x[2] - x[0]);
         let normal = area_vector.normalize_or_zero();

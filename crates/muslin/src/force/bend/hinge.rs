@@ -84,18 +84,29 @@ impl Hinge {
     /// Takes moment and tangent from the table at an angle. A table that softens gets its secant as tangent.
     fn sample(&mut self, angle: f64, viscosity: f64) {
         let bend = angle - self.rest_angle;
-        let curvature = bend.abs() * self.angle_to_curvature;
+        let [secant, tangent] = self.tabled(bend.abs() * self.angle_to_curvature);
+        self.stiffness = tangent * (1.0 + viscosity);
+        self.moment_at_start = secant * bend;
+        self.angle_at_start = angle;
+    }
+
+    /// Moment per angle and its growth by the angle at a curvature, N·m.
+    fn tabled(&self, curvature: f64) -> [f64; 2] {
         let coefficient = |c: f64| self.law.coefficient(self.angle_position, c);
         let k = coefficient(curvature);
         let hardening = (coefficient(curvature + PROBE) - k).max(0.0) / PROBE * curvature;
         let scale = 0.25 * self.rest_length * self.angle_to_curvature;
-        self.stiffness = scale * (k + hardening) * (1.0 + viscosity);
-        self.moment_at_start = scale * k * bend;
-        self.angle_at_start = angle;
+        [scale * k, scale * (k + hardening)]
+    }
+
+    /// Most that the moment grows by the angle at any angle, over steps of `dt` (s), N·m.
+    pub fn stiffest(&self, dt: f64) -> f64 {
+        let most = [0.0, 9.9, 19.9, 29.9, 39.9, 50.0].map(|c| self.tabled(c)[1]);
+        most.iter().fold(0.0, |m: f64, k| m.max(*k)) * (1.0 + self.law.damping / dt)
     }
 
     /// Derivative of the energy by the angle, N·m.
-    fn moment(&self, angle: f64) -> f64 {
+    pub fn moment(&self, angle: f64) -> f64 {
         self.moment_at_start + self.stiffness * (angle - self.angle_at_start)
     }
 }

@@ -190,7 +190,7 @@ impl Dynamics {
         (dt, after_contact): (f64, bool),
         inverse_mass: &[Vec3],
     ) {
-        let dashpots = world.wind.is_some() || world.bodies.iter().any(|b| b.fabric.damping > 0.0);
+        let dashpots = world.wind.is_some() || world.bodies.iter().any(|b| b.damping() > 0.0);
         if !dashpots && !after_contact {
             return;
         }

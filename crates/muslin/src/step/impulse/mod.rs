@@ -8,12 +8,12 @@
 mod dynamics;
 mod repulsion;
 
-use super::{Phases, StepError, StepReport, Stepper};
+use super::{Phases, StepError, StepReport, Stepper, finite};
 use crate::contact::{DetectParams, Detector};
 use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
-use crate::world::World;
+use crate::world::{Body, World};
 use dynamics::Dynamics;
 use muslin_linalg::Vec3;
 use repulsion::Repulsions;
@@ -157,7 +157,7 @@ impl Impulse {
         let stiffness: Vec<f64> = world
             .bodies
             .iter()
-            .map(|b| b.fabric.membrane_modulus())
+            .map(Body::compression_stiffness)
             .collect();
         self.repulsions
             .gather(world, self.detector.found(), start, &stiffness);
@@ -253,16 +253,4 @@ impl Stepper for Impulse {
         report.seconds = phases.finish();
         Ok(report)
     }
-}
-
-fn finite(world: &World, x: &[Vec3], v: &[Vec3], time: f64) -> Result<(), StepError> {
-    let Some(vertex) = (0..x.len()).find(|i| !x[*i].is_finite() || !v[*i].is_finite()) else {
-        return Ok(());
-    };
-    let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
-    Err(StepError::NotFinite {
-        vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
-        cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
-        time,
-    })
 }

@@ -1,0 +1,467 @@
+//! The contact step: virtual velocities that obey non-penetration and Coulomb's law, by Gauss-Seidel over contacts.
+//!
+//! In this step every vertex moves on its own, as a mass that is its contact weight. So the response of a contact is a
+//! number, its law has an answer in closed form, and a sweep is cheap. Contacts of one colour share no vertex and are
+//! answered together.
+
+use crate::contact::{ContactParams, ContactSet, DetectParams, Detector, NEAR};
+use crate::scene::Between;
+use crate::step::{StepError, StepReport};
+use crate::world::World;
+use muslin_friction::{Contact, NO_NODE, State, law_error};
+use muslin_linalg::{Mat3, Vec3};
+use rayon::prelude::*;
+
+/// Colours told apart by a bit set; contacts beyond are answered one after the other.
+const COLOURS: usize = 64;
+/// Contacts of a colour from which on threads pay.
+const PARALLEL_FROM: usize = 4096;
+/// Contacts a task.
+const PER_TASK: usize = 1024;
+
+/// How contacts give way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Softness {
+    /// Normal velocity per impulse that a contact yields, 1/kg.
+    pub compliance: f64,
+    /// Fraction of a missing distance that is made up for in a step.
+    pub recovery: f64,
+}
+
+/// One contact as the sweeps see it.
+#[derive(Clone, Copy)]
+struct Row {
+    nodes: [u32; 4],
+    weights: [f64; 4],
+    frame: Mat3,
+    offset: Vec3,
+    friction: [f64; 2],
+    /// Velocity per impulse, 1/kg.
+    response: f64,
+    /// Impulse in the frame, N s.
+    r: Vec3,
+}
+
+/// Contacts of the step under way.
+#[derive(Default)]
+pub struct Contacts {
+    detector: Detector,
+    set: ContactSet,
+    rows: Vec<Row>,
+    /// Contact of the set behind each row.
+    origin: Vec<u32>,
+    /// Where each colour ends in `rows`.
+    ends: Vec<usize>,
+    /// Whether a contact acts on a vertex.
+    pub touched: Vec<bool>,
+    taken: Vec<u64>,
+    answers: Vec<Vec3>,
+    states: Vec<State>,
+}
+
+impl Contacts {
+    /// Forgets the last step and finds what is near at the start of this one.
+    pub fn find(&mut self, world: &World, dt: f64, softness: &Softness) -> Result<(), StepError> {
+        self.set.clear();
+        self.rows.clear();
+        self.origin.clear();
+        self.detect(world, &world.state.x, dt, NEAR, softness)
+    }
+
+    /// Adds what the motion to `end` (m) crosses.
+    pub fn look(
+        &mut self,
+        world: &World,
+        end: &[Vec3],
+        dt: f64,
+        softness: &Softness,
+    ) -> Result<(), StepError> {
+        self.detect(world, end, dt, 0.0, softness)
+    }
+
+    fn detect(
+        &mut self,
+        world: &World,
+        end: &[Vec3],
+        dt: f64,
+        near: f64,
+        softness: &Softness,
+    ) -> Result<(), StepError> {
+        if world.contact.between == Between::Nothing {
+            return Ok(());
+        }
+        let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
+        let params = DetectParams {
+            margin: near * thickest,
+            crossings: near == 0.0,
+            between_cloth: world.contact.between == Between::All,
+            ..DetectParams::default()
+        };
+        self.detector
+            .detect(world, Some(end), dt, &params)
+            .map_err(|e| StepError::Contact {
+                reason: e.to_string(),
+                time: world.time + dt,
+            })?;
+        let params = ContactParams {
+            dt,
+            recovery: softness.recovery,
+            recovery_speed: world.contact.recovery_speed,
+        };
+        let known = self.set.contacts.len();
+        self.set.add(world, &self.detector, &params);
+        self.set.drop_known(known);
+        Ok(())
+    }
+
+    /// Whether nothing touches.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Lays out the contacts found by colour, keeping the impulses of those that had one. `inverse` is the inverse of
+    /// each vertex's contact weight, 1/kg. The first time in a step impulses are those of the step before.
+    pub fn arrange(&mut self, inverse: &[f64], first: bool) {
+        let contacts = &self.set.contacts;
+        let mut impulses = if first {
+            self.set.impulses.clone()
+        } else {
+            vec![Vec3::ZERO; contacts.len()]
+        };
+        for (row, origin) in self.rows.iter().zip(&self.origin) {
+            if let Some(slot) = impulses.get_mut(*origin as usize) {
+                *slot = row.r;
+            }
+        }
+        self.taken.clear();
+        self.taken.resize(inverse.len(), 0);
+        self.touched.clear();
+        self.touched.resize(inverse.len(), false);
+        let mut colour_of = Vec::with_capacity(contacts.len());
+        for contact in contacts {
+            let used = contact.arms().fold(0, |set, (n, _)| set | self.taken[n]);
+            // The last colour takes all that do not fit; it is never answered in parallel.
+            let colour = (used.trailing_ones() as usize).min(COLOURS - 1);
+            for (n, _) in contact.arms() {
+                self.taken[n] |= 1 << colour;
+                self.touched[n] = true;
+            }
+            colour_of.push(colour as u8);
+        }
+        self.origin.clear();
+        self.origin.extend(0..contacts.len() as u32);
+        self.origin.sort_by_key(|c| colour_of[*c as usize]);
+        self.rows.clear();
+        for c in &self.origin {
+            let c = *c as usize;
+            self.rows.push(row(&contacts[c], impulses[c], inverse));
+        }
+        let colours = self
+            .origin
+            .chunk_by(|a, b| colour_of[*a as usize] == colour_of[*b as usize]);
+        self.ends.clear();
+        let mut end = 0;
+        for colour in colours {
+            end += colour.len();
+            self.ends.push(end);
+        }
+    }
+
+    /// Scales the impulses of the step before so that they, with the momentum that other forces give each vertex
+    /// (kg m/s), change velocities least; never up. After an impact they would throw things apart. What hangs together by
+    /// contact is scaled alike, or what was in balance would not be any more. `part` numbers what moves together.
+    pub fn temper(&mut self, momentum: &[Vec3], mass: &[f64], part: &[u32]) {
+        let parts = part.iter().filter(|p| **p != u32::MAX).max();
+        let mut leader: Vec<u32> = (0..parts.map_or(0, |p| p + 1)).collect();
+        for row in self.rows.iter().filter(|r| r.r != Vec3::ZERO) {
+            let mut first = None;
+            for (n, _) in row.arms().filter(|(n, _)| part[*n] != u32::MAX) {
+                let own = find(&mut leader, part[n]);
+                let other = *first.get_or_insert(own);
+                leader[own.max(other) as usize] = own.min(other);
+                first = Some(own.min(other));
+            }
+        }
+        let mut push = vec![Vec3::ZERO; momentum.len()];
+        self.add_impulses(&mut push);
+        let mut products = vec![[0.0; 2]; leader.len()];
+        for n in (0..push.len()).filter(|n| part[*n] != u32::MAX) {
+            let sums = &mut products[find(&mut leader, part[n]) as usize];
+            sums[0] -= push[n].dot(momentum[n]) / mass[n];
+            sums[1] += push[n].length_squared() / mass[n];
+        }
+        for row in &mut self.rows {
+            let first = row.arms().find(|(n, _)| part[*n] != u32::MAX);
+            let Some((n, _)) = first else { continue };
+            let [wanted, all] = products[find(&mut leader, part[n]) as usize];
+            if all > 0.0 {
+                row.r *= (wanted / all).clamp(0.0, 1.0);
+            }
+        }
+    }
+
+    /// Adds what the impulses do to the virtual velocities `p` (m/s).
+    pub fn push(&self, inverse: &[f64], p: &mut [Vec3]) {
+        for row in &self.rows {
+            row.push(row.r, inverse, p);
+        }
+    }
+
+    /// Sweeps over all contacts: changes impulses and virtual velocities `p` (m/s).
+    pub fn sweep(&mut self, sweeps: usize, compliance: f64, inverse: &[f64], p: &mut [Vec3]) {
+        for _ in 0..sweeps {
+            let mut begin = 0;
+            for &end in &self.ends {
+                let rows = &mut self.rows[begin..end];
+                if rows.len() < PARALLEL_FROM || self.ends.len() == COLOURS {
+                    for row in rows {
+                        let r = row.answer(p, compliance).0;
+                        row.push(r - row.r, inverse, p);
+                        row.r = r;
+                    }
+                } else {
+                    self.answers.resize(rows.len(), Vec3::ZERO);
+                    let from = &*p;
+                    rows.par_chunks(PER_TASK)
+                        .zip(self.answers.par_chunks_mut(PER_TASK))
+                        .for_each(|(rows, answers)| {
+                            for (row, answer) in rows.iter().zip(answers) {
+                                *answer = row.answer(from, compliance).0;
+                            }
+                        });
+                    for (row, r) in rows.iter_mut().zip(&self.answers) {
+                        row.push(*r - row.r, inverse, p);
+                        row.r = *r;
+                    }
+                }
+                begin = end;
+            }
+        }
+    }
+
+    /// Adds the impulses of all contacts to the momentum of each vertex, kg m/s.
+    pub fn add_impulses(&self, momentum: &mut [Vec3]) {
+        for row in &self.rows {
+            let push = row.frame.transpose() * row.r;
+            for (n, w) in row.arms() {
+                momentum[n] += push * w;
+            }
+        }
+    }
+
+    /// Largest error of the law of friction with velocities `v` (m/s) of vertices of masses `mass` (kg), m/s.
+    pub fn error(&self, v: &[Vec3], mass: &[f64], compliance: f64) -> f64 {
+        let each = |row: &Row| {
+            let ease: f64 = row.arms().map(|(n, w)| w * w / mass[n]).sum();
+            row.error(v, ease, compliance)
+        };
+        self.rows
+            .par_iter()
+            .with_min_len(PER_TASK)
+            .map(each)
+            .reduce(|| 0.0, f64::max)
+    }
+
+    /// Leaves the contacts with the world and counts them in the report. `v`: velocities, m/s.
+    pub fn leave(
+        &mut self,
+        world: &mut World,
+        v: &[Vec3],
+        compliance: f64,
+        report: &mut StepReport,
+    ) {
+        self.states.clear();
+        self.states.resize(self.rows.len(), State::Separate);
+        for (row, origin) in self.rows.iter().zip(&self.origin) {
+            let state = row.answer(v, compliance).1;
+            self.set.impulses[*origin as usize] = row.r;
+            self.states[*origin as usize] = if row.r == Vec3::ZERO {
+                State::Separate
+            } else {
+                state
+            };
+        }
+        let count = |state| self.states.iter().filter(|s| **s == state).count();
+        report.contacts = self.rows.len();
+        report.sticking = count(State::Stick);
+        report.sliding = count(State::Slide);
+        self.set.leave(&self.states, world);
+    }
+}
+
+/// The number that stands for all that were joined to this one.
+pub fn find(leader: &mut [u32], mut part: u32) -> u32 {
+    while leader[part as usize] != part {
+        leader[part as usize] = leader[leader[part as usize] as usize];
+        part = leader[part as usize];
+    }
+    part
+}
+
+fn row(contact: &Contact, r: Vec3, inverse: &[f64]) -> Row {
+    Row {
+        nodes: contact.nodes,
+        weights: contact.weights,
+        frame: contact.frame,
+        offset: contact.offset,
+        friction: contact.friction,
+        response: contact.arms().map(|(n, w)| w * w * inverse[n]).sum(),
+        r,
+    }
+}
+
+impl Row {
+    #[inline]
+    fn arms(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let arms = self.nodes.iter().zip(&self.weights);
+        arms.filter(|(n, _)| **n != NO_NODE)
+            .map(|(n, w)| (*n as usize, *w))
+    }
+
+    #[inline]
+    fn velocity(&self, p: &[Vec3]) -> Vec3 {
+        let world: Vec3 = self.arms().map(|(n, w)| p[n] * w).sum();
+        self.frame * world + self.offset
+    }
+
+    #[inline]
+    fn push(&self, r: Vec3, inverse: &[f64], p: &mut [Vec3]) {
+        let world = self.frame.transpose() * r;
+        for k in 0..4 {
+            if self.nodes[k] != NO_NODE {
+                let n = self.nodes[k] as usize;
+                p[n] += world * (self.weights[k] * inverse[n]);
+            }
+        }
+    }
+
+    /// The impulse that obeys the law while all other contacts keep theirs, and what the contact does then.
+    #[inline]
+    fn answer(&self, p: &[Vec3], compliance: f64) -> (Vec3, State) {
+        if self.response <= 0.0 {
+            return (Vec3::ZERO, State::Separate);
+        }
+        let free = self.velocity(p) - self.r * self.response;
+        if free.x >= 0.0 {
+            return (Vec3::ZERO, State::Separate);
+        }
+        let normal = -free.x / (self.response + compliance);
+        let wanted = [-free.y / self.response, -free.z / self.response];
+        let (t, state) = within(wanted, self.friction.map(|mu| mu * normal));
+        (Vec3::new(normal, t[0], t[1]), state)
+    }
+
+    /// By how much velocities and the impulse miss the law, m/s, with a response of `ease` (1/kg).
+    fn error(&self, v: &[Vec3], ease: f64, compliance: f64) -> f64 {
+        if self.response <= 0.0 {
+            return 0.0;
+        }
+        let u = self.velocity(v) + Vec3::X * (compliance * self.r.x);
+        law_error(self.friction, u, self.r, 1.0 / ease)
+    }
+}
+
+/// Rounds of the search for the nearest point of an ellipse.
+const ELLIPSE_ROUNDS: usize = 40;
+
+/// The friction nearest to the one that would stop all sliding, within a circle or ellipse of half axes `most`, and
+/// whether it does stop it. The nearest point of the ellipse is the friction of maximum dissipation.
+fn within(wanted: [f64; 2], most: [f64; 2]) -> ([f64; 2], State) {
+    let [a, b] = most;
+    if a == b {
+        let size = wanted[0].hypot(wanted[1]);
+        if size <= a {
+            return (wanted, State::Stick);
+        }
+        let cut = a / size;
+        return ([wanted[0] * cut, wanted[1] * cut], State::Slide);
+    }
+    // A cone may be flat, but not without any extent.
+    let least = 1e-4 * a.max(b);
+    let (a, b) = (a.max(least), b.max(least));
+    let outside = |t: f64| {
+        let x = a * wanted[0] / (a * a + t);
+        let y = b * wanted[1] / (b * b + t);
+        x * x + y * y
+    };
+    if outside(0.0) <= 1.0 {
+        return (wanted, State::Stick);
+    }
+    // The multiplier of the nearest point: bracketed, since the function falls from above one to zero.
+    let mut low = 0.0;
+    let mut high = a.max(b) * wanted[0].hypot(wanted[1]);
+    for _ in 0..ELLIPSE_ROUNDS {
+        let middle = 0.5 * (low + high);
+        if outside(middle) > 1.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let t = 0.5 * (low + high);
+    let point = [
+        a * a * wanted[0] / (a * a + t),
+        b * b * wanted[1] / (b * b + t),
+    ];
+    (point, State::Slide)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn friction_is_the_nearest_within_the_ellipse() {
+        for most in [[0.5, 0.5], [0.2, 0.9], [1.3, 0.05]] {
+            for wanted in [[1.0, 1.0], [-2.0, 0.3], [0.0, -3.0], [0.01, 0.02]] {
+                let (t, state) = within(wanted, most);
+                let size = (t[0] / most[0]).hypot(t[1] / most[1]);
+                if state == State::Stick {
+                    assert!(t == wanted && size <= 1.0);
+                    continue;
+                }
+                assert!((size - 1.0).abs() < 1e-9, "{size}");
+                let distance = |p: [f64; 2]| (p[0] - wanted[0]).hypot(p[1] - wanted[1]);
+                for k in 0..360 {
+                    let (s, c) = f64::from(k).to_radians().sin_cos();
+                    assert!(distance(t) <= distance([most[0] * c, most[1] * s]) + 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_impulse_stops_or_slows_the_contact() {
+        let mut row = Row {
+            nodes: [0, NO_NODE, NO_NODE, NO_NODE],
+            weights: [1.0, 0.0, 0.0, 0.0],
+            frame: Mat3::IDENTITY,
+            offset: Vec3::ZERO,
+            friction: [0.5; 2],
+            response: 2.0,
+            r: Vec3::ZERO,
+        };
+        for (v, state) in [
+            (Vec3::new(1.0, 5.0, 0.0), State::Separate),
+            (Vec3::new(-1.0, 0.3, 0.3), State::Stick),
+            (Vec3::new(-1.0, 2.0, 1.0), State::Slide),
+        ] {
+            let (r, found) = row.answer(&[v], 0.0);
+            assert_eq!(found, state);
+            let mut p = [v];
+            row.push(r, &[2.0], &mut p);
+            row.r = r;
+            assert!(row.error(&p, 2.0, 0.0) < 1e-12);
+            match state {
+                State::Separate => assert_eq!(p[0], v),
+                State::Stick => assert!(p[0].length() < 1e-15),
+                State::Slide => {
+                    assert!(p[0].x.abs() < 1e-15);
+                    assert!((r.y.hypot(r.z) - 0.5 * r.x).abs() < 1e-12);
+                    assert!(p[0].y > 0.0 && p[0].z > 0.0);
+                }
+            }
+            row.r = Vec3::ZERO;
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The stepper with a fixed budget: friction exact from the first iterations, stacks that lie still, the same rest as the
+//! implicit stepper, the same bits for any number of threads.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use muslin::linalg::Vec3;
+use muslin::scene::{Override, SceneSource};
+use muslin::simulation::Simulation;
+
+fn shipped(name: &str, changes: &[&str], threads: usize) -> Simulation {
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).unwrap())
+        .collect();
+    Simulation::new(&SceneSource::find(name).unwrap(), &changes, threads).unwrap()
+}
+
+fn run(s: &mut Simulation, steps: usize) {
+    for _ in 0..steps {
+        s.advance().unwrap();
+    }
+}
+
+/// Way of every vertex of a body along a direction: least and most, m; and the most in any other direction.
+fn way(s: &Simulation, body: &str, along: Vec3) -> (f64, f64, f64) {
+    let body = s.world.body(body).unwrap();
+    let (mut low, mut high, mut off) = (f64::INFINITY, f64::NEG_INFINITY, 0.0f64);
+    for (x, start) in s.world.state.x[body.vertices.clone()]
+        .iter()
+        .zip(&body.initial)
+    {
+        let moved = *x - *start;
+        low = low.min(moved.dot(along));
+        high = high.max(moved.dot(along));
+        off = off.max((moved - along * moved.dot(along)).length());
+    }
+    (low, high, off)
+}
+
+#[test]
+fn inclines_are_exact_whatever_the_budget() {
+    for iterations in [2, 5, 40] {
+        let mut s = shipped(
+            "analytical_cloth",
+            &[&format!("solver.admm.iterations={iterations}")],
+            2,
+        );
+        run(&mut s, 20);
+        let (t, h) = (s.world.time, s.dt());
+        for (body, degrees, mu) in [
+            ("at30_low", 30f64, 0.4),
+            ("at30_high", 30.0, 0.7),
+            ("at45_low", 45.0, 0.4),
+            ("at45_high", 45.0, 0.7),
+        ] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let expected = 9.81 * (sin - mu * cos).max(0.0) * t * (t + h) / 2.0;
+            let (low, high, off) = way(&s, body, Vec3::new(cos, 0.0, -sin));
+            println!("{iterations:4} {body}: {low} {high} {expected} off {off:.1e}");
+            let error = (low - expected).abs().max((high - expected).abs());
+            let bearable = if expected == 0.0 {
+                1e-12
+            } else {
+                1e-4 * expected
+            };
+            assert!(
+                error <= bearable,
+                "{iterations} {body}: {low} {high} {expected}"
+            );
+            assert!(off < 1e-6, "{iterations} {body}: {off}");
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let state = |threads| {
+        let coarse: Vec<String> = (0..20)
+            .map(|k| format!("cloth.sheet{k:02}.grid.cells=[5, 5]"))
+            .collect();
+        let mut changes: Vec<&str> = coarse.iter().map(String::as_str).collect();
+        changes.push("solver.admm.iterations=6");
+        let mut s = shipped("multilayered", &changes, threads);
+        run(&mut s, 8);
+        s.world.state
+    };
+    assert!(state(1) == state(2), "one thread and two differ");
+}
+
+#[test]
+fn cloth_hangs_as_in_the_implicit_stepper() {
+    let hang = |changes: &[&str]| {
+        let mut all = vec![
+            "cloth.sheet.grid.cells=[8, 8]",
+            "output.frame_rate=30",
+            "solver.time_step=0.0333",
+        ];
+        all.extend(changes);
+        let mut s = shipped("hanging_cloth", &all, 2);
+        run(&mut s, 120);
+        s.world.state.x
+    };
+    let implicit = hang(&["solver.method=implicit", "solver.implicit.scheme=newton"]);
+    let admm = hang(&[
+        "solver.method=admm",
+        "solver.admm.iterations=60",
+        "solver.admm.tolerance=1e-6",
+    ]);
+    let apart = implicit
+        .iter()
+        .zip(&admm)
+        .map(|(a, b)| a.distance(*b))
+        .fold(0.0, f64::max);
+    println!("apart by {apart:.2e} m");
+    // Still swinging a little; at rest they agree better.
+    assert!(apart < 5e-3, "{apart}");
+}
+
+#[test]
+fn free_flight_is_exact_and_keeps_momentum() {
+    let mut s = shipped("free_fall", &["solver.method=admm"], 1);
+    let before: Vec3 = momentum(&s);
+    run(&mut s, 10);
+    let mass: f64 = s.world.mass.iter().sum();
+    let expected = before + s.world.gravity * (mass * s.world.time);
+    assert!((momentum(&s) - expected).length() < 1e-9 * expected.length());
+}
+
+fn momentum(s: &Simulation) -> Vec3 {
+    let each = s.world.state.v.iter().zip(&s.world.mass);
+    each.map(|(v, m)| *v * *m).sum()
+}
