@@ -2,7 +2,7 @@
 
 use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
-use super::soft_schema::Soft;
+use super::soft_schema::{Soft, cloth_or_soft};
 use crate::material::Fabric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -457,6 +457,7 @@ pub enum RestBend {
 /// and `path`, else they stay where they are.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = cloth_or_soft)]
 pub struct Pin {
     /// The cloth or soft body they belong to; `soft` is another word for this key.
     #[serde(alias = "soft")]
@@ -562,6 +563,7 @@ fn nought() -> String {
 /// equally: exactly one of `vertices`, `nearest`, `box` or `sphere`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = cloth_or_soft)]
 pub struct PointForce {
     /// The cloth or soft body they belong to; `soft` is another word for this key.
     #[serde(alias = "soft")]
