@@ -302,6 +302,11 @@ mod tests {
                 "{name}: rotation {i}: {own} against {r}"
             );
         }
+        let energy = e.energy(&now) - of("energy");
+        assert!(
+            energy.abs() < 1e-9 * scale * e.volume().cbrt().powi(2),
+            "{name}: {energy}"
+        );
         let force = numbers(&case["force"]);
         for (i, f) in force.iter().enumerate() {
             let own = -e.gradient(&now)[i / 3][i % 3];
