@@ -220,7 +220,7 @@ mod tests {
             let x = moved(|p| turn * p + Vec3::new(0.3, -2.0, 1.0));
             let largest = e
                 .gradient(&x)
-                .map(|g| g.length())
+                .map(Vec3::length)
                 .into_iter()
                 .fold(0.0, f64::max);
             assert!(largest < 1e-8, "{largest} N of 1e6");
