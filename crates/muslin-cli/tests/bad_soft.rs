@@ -34,6 +34,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Names and texts of files beside a scene.
+type Files = &'static [(&'static str, &'static str)];
+
 /// Runs a scene beside some files: exit code, message, whether anything was written.
 fn run(folder: &Path, scene: &str, files: &[(&str, &str)]) -> (Option<i32>, String, bool) {
     let file = folder.join("scene.toml");
@@ -199,7 +202,7 @@ const REPLACED: &[(&str, &str, &[&str])] = &[
 ];
 
 /// A shape, files beside the scene, words the message must have.
-const SHAPED: &[(&str, &[(&str, &str)], &[&str])] = &[
+const SHAPED: &[(&str, Files, &[&str])] = &[
     ("", &[], &["exactly one shape"]),
     (
         "ball = { radius = 0.1, edge = 5 }",
@@ -304,7 +307,7 @@ const SHAPED: &[(&str, &[(&str, &str)], &[&str])] = &[
 
 #[test]
 fn mistakes_are_told_with_place_and_remedy() {
-    let mut cases: Vec<(String, &[(&str, &str)], &[&str])> = Vec::new();
+    let mut cases: Vec<(String, Files, &[&str])> = Vec::new();
     for (part, replacement, words) in REPLACED {
         assert!(GOOD.contains(part), "`{part}` is not in the good scene");
         cases.push((GOOD.replacen(part, replacement, 1), &[], words));

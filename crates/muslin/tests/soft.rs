@@ -5,6 +5,7 @@ use muslin::contact::Party;
 use muslin::linalg::Vec3;
 use muslin::scene::{Override, SceneSource};
 use muslin::simulation::Simulation;
+use std::fmt::Write as _;
 
 fn simulation(text: &str, changes: &[&str], threads: usize) -> Simulation {
     let changes: Vec<Override> = changes
@@ -98,16 +99,16 @@ fn write_bar(folder: &std::path::Path, across: usize) {
             for k in 0..=across {
                 let [x, y, z] = [i, j, k].map(|c| c as f64 * edge);
                 let number = id([i, j, k]);
-                nodes += &format!("{number} {} {} {}\n", x - 0.1, y - 0.01, z - 0.01);
+                writeln!(nodes, "{number} {} {} {}", x - 0.1, y - 0.01, z - 0.01).unwrap();
                 if i == n || j == across || k == across {
                     continue;
                 }
                 for walk in walks {
                     let mut place = [i, j, k];
-                    elements += &format!("{number} {}", id(place));
+                    write!(elements, "{number} {}", id(place)).unwrap();
                     for axis in walk {
                         place[axis] += 1;
-                        elements += &format!(" {}", id(place));
+                        write!(elements, " {}", id(place)).unwrap();
                     }
                     elements.push('\n');
                 }
@@ -189,7 +190,7 @@ fn a_free_body_keeps_its_momentum_and_its_shape() {
     assert!((l1 - l0).length() < 0.02 * l0.length(), "{l0} {l1}");
 }
 
-const BALL: &str = r#"
+const BALL: &str = r"
 [output]
 frame_rate = 60
 [solver]
@@ -203,7 +204,7 @@ poisson = 0.45
 damping = 0.05
 [obstacle.floor]
 plane = {}
-"#;
+";
 
 #[test]
 fn a_ball_at_rest_on_the_floor_keeps_its_volume() {

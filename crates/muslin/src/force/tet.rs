@@ -242,7 +242,7 @@ mod tests {
             let x = moved(|p| turn * p + Vec3::new(0.3, -2.0, 1.0));
             let largest = e
                 .gradient(&x)
-                .map(|g| g.length())
+                .map(Vec3::length)
                 .into_iter()
                 .fold(0.0, f64::max);
             assert!(largest < 1e-8, "{largest} N of 1e6");
@@ -324,6 +324,11 @@ mod tests {
                 "{name}: rotation {i}: {own} against {r}"
             );
         }
+        let energy = e.energy(&now) - of("energy");
+        assert!(
+            energy.abs() < 1e-9 * scale * e.volume().cbrt().powi(2),
+            "{name}: {energy}"
+        );
         let force = numbers(&case["force"]);
         for (i, f) in force.iter().enumerate() {
             let own = -e.gradient(&now)[i / 3][i % 3];

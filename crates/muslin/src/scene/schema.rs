@@ -3,7 +3,7 @@
 use super::admm_schema::AdmmSettings;
 use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
-use super::soft_schema::Soft;
+use super::soft_schema::{Soft, cloth_or_soft};
 use crate::material::Fabric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -461,6 +461,7 @@ pub enum RestBend {
 /// and `path`, else they stay where they are.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = cloth_or_soft)]
 pub struct Pin {
     /// The cloth or soft body they belong to; `soft` is another word for this key.
     #[serde(alias = "soft")]
@@ -566,6 +567,7 @@ fn nought() -> String {
 /// equally: exactly one of `vertices`, `nearest`, `box` or `sphere`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = cloth_or_soft)]
 pub struct PointForce {
     /// The cloth or soft body they belong to; `soft` is another word for this key.
     #[serde(alias = "soft")]

@@ -2,7 +2,7 @@
 
 use super::friction_schema::FrictionValue;
 use super::schema::{Rotation, Triple, one};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 /// A soft body: a solid of tetrahedra. Exactly one of `box`, `hexahedron`, `ball`, `torus`, `bar`, `mesh` or `fill`;
@@ -138,4 +138,16 @@ pub struct SoftFill {
     pub mesh: String,
     /// Wanted edge length, m, in the units of the file (before `scale`).
     pub edge: f64,
+}
+
+/// Tells editors of the other word for the key `cloth`, which the derived schema does not know of.
+pub(super) fn cloth_or_soft(schema: &mut Schema) {
+    if let Some(keys) = schema.get_mut("properties").and_then(|p| p.as_object_mut())
+        && let Some(cloth) = keys.get("cloth").cloned()
+    {
+        keys.insert("soft".into(), cloth);
+    }
+    if let Some(required) = schema.get_mut("required").and_then(|r| r.as_array_mut()) {
+        required.retain(|key| key != "cloth");
+    }
 }

@@ -169,7 +169,7 @@ impl World {
             material,
             rest_positions,
             origin: surface.origin,
-            substance: Substance::Fabric(fabric),
+            substance: Substance::Fabric(Box::new(fabric)),
             substance_name: cloth.fabric.clone(),
             repairs: repairs.iter().map(ToString::to_string).collect(),
         });

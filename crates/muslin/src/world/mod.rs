@@ -42,7 +42,7 @@ pub struct State {
 #[derive(Clone, Debug)]
 pub enum Substance {
     /// Cloth.
-    Fabric(Fabric),
+    Fabric(Box<Fabric>),
     /// A soft body.
     Solid(Solid),
 }
