@@ -7,8 +7,10 @@ pub mod block;
 pub mod cholesky;
 pub mod pcg;
 pub mod small;
+mod triplets;
 
 pub use block::{BlockMatrix, BlockPattern, SpanTooLarge};
 pub use cholesky::{Cholesky, CholeskyError};
 pub use pcg::{ConjugateGradients, PcgReport};
 pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3, outer};
+pub use triplets::{TripletError, symmetric_from_triplets};
