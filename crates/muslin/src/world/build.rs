@@ -38,6 +38,7 @@ impl World {
             contact: scene.contact.clone(),
             tangle: crate::failsafe::Tangle::default(),
             hand: None,
+            steered: super::steer::Steered::default(),
             wants_reactions: scene
                 .measure
                 .iter()
@@ -193,6 +194,7 @@ impl World {
             pivot: pin.pivot.map_or(middle, Vec3::from_array),
             start,
             until: pin.until.unwrap_or(f64::INFINITY),
+            lead: None,
         });
         Ok(())
     }
@@ -348,6 +350,9 @@ fn surface(key: &str, cloth: &Cloth, folder: &Path) -> Result<SurfaceMesh, Scene
     }
     if let Some(sphere) = &cloth.sphere {
         return made("sphere", mesh::sphere(sphere.radius, sphere.subdivisions));
+    }
+    if let Some(surface) = &cloth.surface {
+        return surface.mesh(&format!("{key}.surface"));
     }
     let file = cloth.mesh.as_deref().unwrap_or_default();
     mesh_file::read(&folder.join(file))
