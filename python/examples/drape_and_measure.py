@@ -12,9 +12,9 @@ RADIUS = 0.15  # of the table, m
 
 
 def table_cloth(fabric: str) -> muslin.Scene:
-    scene = muslin.Scene("drape", output={"frames": 45, "frame_rate": 30}, solver={"time_step": 1 / 90})
+    scene = muslin.Scene("drape", output={"frames": 60, "frame_rate": 30}, solver={"time_step": 1 / 60}, wind={})
     scene.add_cloth(
-        "cloth", fabric=fabric, grid={"size": [0.5, 0.5], "cells": [24, 24]}, translate=[0, 0, 0.002]
+        "cloth", fabric=fabric, grid={"size": [0.5, 0.5], "cells": [16, 16]}, translate=[0, 0, 0.002]
     )
     scene.add_obstacle(
         "table", cylinder={"radius": RADIUS, "length": 0.02}, translate=[0, 0, -0.01], friction=0.5
@@ -27,7 +27,7 @@ def table_cloth(fabric: str) -> muslin.Scene:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for results")
-    parser.add_argument("--fabric", default="wool-woven", help="one of muslin.fabrics()")
+    parser.add_argument("--fabric", default="gray-interlock", help="one of muslin.fabrics()")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 

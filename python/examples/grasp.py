@@ -8,52 +8,73 @@ from pathlib import Path
 import muslin
 import numpy as np
 
-THICKNESS = 2e-3  # of the cloth, m
-PLATE = 0.01  # thickness of a plate, m
-HOOK = 0.12  # height at which the strip hangs, m
+THICKNESS = 1e-3  # of the cloth and of the pressed plate, m
+BEGIN = 0.05  # height of the plates, m
+PLATE = {
+    "density": 2.7,
+    "stretch": {"isotropic": {"modulus": 1e4, "poisson": 0.3}},
+    "bend": {"rigidity": 0.1, "poisson": 0.3},
+}
 
 
 def strip_and_plates(friction: float) -> muslin.Simulation:
-    scene = muslin.Scene("grasp", output={"frame_rate": 50}, solver={"time_step": 0.005})
+    scene = muslin.Scene(
+        "grasp",
+        output={"frame_rate": 50},
+        solver={"time_step": 0.005},
+        contact={"friction": friction},
+        fabric={"plate": PLATE},
+    )
+    upright = {"axis": [1, 0, 0], "degrees": 90}
     scene.add_cloth(
-        "strip",
-        fabric="wool-woven",
-        grid={"size": [0.08, 0.2], "cells": [6, 15]},
-        rotate={"axis": [1, 0, 0], "degrees": 90},
-        translate=[0, 0, HOOK - 0.1],
+        "strip", fabric="wool-woven", grid={"size": [0.08, 0.16], "cells": [4, 8]}, rotate=upright, thickness=THICKNESS
+    )
+    scene.add_pin("hook", cloth="strip", box={"min": [-1, -1, 0.0799], "max": [1, 1, 1]})
+    # One plate is driven; the other one is a stiff sheet that is pressed against it with a force. Cloth is not compressible
+    # here: two driven plates would close on it without a force that means anything.
+    scene.add_obstacle("jaw", box={"size": [0.07, 0.02, 0.03]}, translate=[0, 0.015, BEGIN])
+    scene.add_cloth(
+        "finger",
+        fabric="plate",
+        grid={"size": [0.05, 0.02], "cells": [5, 2]},
+        rotate=upright,
+        translate=[0, -0.002, BEGIN],
         thickness=THICKNESS,
     )
-    scene.add_pin("hook", cloth="strip", box={"min": [-1, -1, HOOK - 1e-4], "max": [1, 1, 1]})
-    for name, side in (("left", -1), ("right", 1)):
-        scene.add_obstacle(
-            name, box={"size": [0.1, PLATE, 0.03]}, translate=[0, side * 0.02, 0.07], friction=friction
-        )
     return muslin.Simulation(scene)
 
 
 class Gripper:
-    """Opening and height of the two plates, and the forces on them."""
+    """A jaw and a finger that go up and down together; the finger is pressed with a force."""
 
     def __init__(self, sim: muslin.Simulation) -> None:
-        self.sim, self.gap, self.height = sim, 0.04 - PLATE, 0.07
+        self.sim, self.height = sim, BEGIN
+        self.vertices = len(sim.masses("finger"))
+        sim.pin("guide", "finger", range(self.vertices), axes="xz")
+        sim.move("jaw", position=[0, 0.01 + THICKNESS / 2, BEGIN], duration=0.05)
 
-    def step(self, closing: float = 0.0, lifting: float = 0.0) -> None:
-        """Goes on by a step with velocities of the gap and of the height, m/s."""
-        self.gap -= closing * self.sim.time_step
-        self.height += lifting * self.sim.time_step
-        for name, side in (("left", -1), ("right", 1)):
-            self.sim.move(name, position=[0, side * (self.gap + PLATE) / 2, self.height])
+    def press(self, force: float) -> None:
+        """Presses the finger against the jaw from now on, N."""
+        self.sim.set_forces("finger", [0, force / self.vertices, 0])
+
+    def step(self, lifting: float = 0.0) -> None:
+        """Goes on by a step, at a speed upward, m/s."""
+        rise = lifting * self.sim.time_step
+        if rise:
+            self.height += rise
+            self.sim.move("jaw", position=[0, 0.01 + THICKNESS / 2, self.height])
+            self.sim.move_pin("guide", self.sim.positions("finger") + [0, 0, rise])
         self.sim.step()
 
     @property
     def grip(self) -> float:
-        """Force with which the plates are pressed apart, N."""
-        return float(self.sim.contact_force("right")[1] - self.sim.contact_force("left")[1]) / 2
+        """Force on the jaw, N."""
+        return float(self.sim.contact_force("jaw")[1])
 
     @property
     def load(self) -> float:
-        """Weight that hangs on the plates, N."""
-        return float(-self.sim.contact_force("left")[2] - self.sim.contact_force("right")[2])
+        """Weight that hangs on jaw and finger, N."""
+        return float(-self.sim.contact_force("jaw")[2] - self.sim.contact_force("finger")[2])
 
 
 def main() -> None:
@@ -79,9 +100,8 @@ def main() -> None:
             if (i + 1) % 10 == 0:
                 tell()
 
-    while gripper.grip < 0.5 and sim.time < 2:  # close until it feels half a newton
-        gripper.step(closing=0.1 if gripper.gap > 1.1 * THICKNESS else 0.004)
-    tell()
+    gripper.press(0.4)
+    go(30)
     sim.release("hook")
     go(10)
     go(40, lifting=0.25)

@@ -85,7 +85,8 @@ class Simulation:
         changes = dict(set or {})
         n = count("threads", threads)
         if isinstance(scene, Scene):
-            scene, name = scene.to_dict(), name or scene.name
+            name = name or scene.name
+            scene = scene.to_dict()
         if isinstance(scene, Mapping):
             made = _engine.Simulation.from_dict(name or "scene", dict(scene), changes, n)
         else:

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(),
         ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
-        ["python"] => build().and_then(|()| python::test()),
+        ["python"] => python::build().and_then(|()| python::test()),
         ["python", "bench"] => python::bench(),
         ["scenes"] => build().and_then(|()| scenes()),
         ["browser"] => browser::check(),

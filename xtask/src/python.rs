@@ -1,8 +1,19 @@
 //! The Python package, tested as users get it: the wheel is built, installed into an environment of its own, and tried.
 
-use crate::{Outcome, program, root, target};
+use crate::{Outcome, cargo, program, root, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Builds what [`test`] needs; both at once, so that their dependencies are built once.
+pub fn build() -> Outcome {
+    cargo(&[
+        "build",
+        "--package",
+        "muslin-cli",
+        "--package",
+        "muslin-python",
+    ])
+}
 
 /// Builds the wheel and runs tests, examples and the type checker. The `muslin` program must have been built.
 pub fn test() -> Outcome {

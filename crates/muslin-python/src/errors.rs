@@ -22,13 +22,11 @@ pub fn scene(e: SceneError) -> PyErr {
 }
 
 /// A step that cannot go on.
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub fn step(e: StepError) -> PyErr {
     classes::StepError::new_err(e.to_string())
 }
 
 /// A recording that cannot be written or read.
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub fn record(e: RecordError) -> PyErr {
     classes::RecordError::new_err(e.to_string())
 }
@@ -39,7 +37,6 @@ pub fn refused(message: String) -> PyErr {
 }
 
 /// A change that does not fit.
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub fn steer(e: SteerError) -> PyErr {
     match e {
         SteerError::NoSuch { .. } => PyKeyError::new_err(e.to_string()),
@@ -48,7 +45,6 @@ pub fn steer(e: SteerError) -> PyErr {
 }
 
 /// Anything else that is wrong with an argument.
-#[allow(clippy::needless_pass_by_value)] // for `map_err`
 pub fn value(e: impl ToString) -> PyErr {
     PyValueError::new_err(e.to_string())
 }

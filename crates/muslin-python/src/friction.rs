@@ -136,7 +136,6 @@ impl FrictionProblem {
 
     /// Solves from a start: velocities (N, 3), relative velocities and impulses (M, 3), states (0 apart, 1 sticks, 2
     /// slides) and what was reached.
-    #[allow(clippy::type_complexity)] // as many arrays as an answer has
     fn solve<'py>(
         &self,
         py: Python<'py>,

@@ -106,7 +106,6 @@ pub fn intersections_between<'py>(
 
 /// Distances of points (N, 3) to triangles (N, 3, 3), and the weights of the corners of the closest points.
 #[pyfunction]
-#[allow(clippy::type_complexity)] // two arrays
 pub fn point_triangle_distances<'py>(
     py: Python<'py>,
     points: PyReadonlyArrayDyn<'py, f64>,
@@ -130,7 +129,6 @@ pub fn point_triangle_distances<'py>(
 
 /// Distances of edges (N, 2, 3), and where along each the closest points are.
 #[pyfunction]
-#[allow(clippy::type_complexity)] // two arrays
 pub fn edge_edge_distances<'py>(
     py: Python<'py>,
     first: PyReadonlyArrayDyn<'py, f64>,
@@ -154,7 +152,6 @@ pub fn edge_edge_distances<'py>(
 
 /// Signed distances of points to a surface, the closest points, and the faces on which these are.
 #[pyfunction]
-#[allow(clippy::type_complexity)] // three arrays
 pub fn closest_points<'py>(
     py: Python<'py>,
     points: PyReadonlyArrayDyn<'py, f64>,

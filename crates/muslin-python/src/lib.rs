@@ -6,6 +6,12 @@
 
 // The macros of pyo3 write `unsafe` glue between Python and Rust; nothing else here does.
 #![allow(unsafe_code)]
+// Arguments from Python arrive by value, and errors are converted by value in `map_err`.
+#![allow(clippy::needless_pass_by_value)]
+// The lifetime of the interpreter is written the same way everywhere.
+#![allow(clippy::elidable_lifetime_names)]
+// What Python gets is what its stub says: tuples of arrays.
+#![allow(clippy::type_complexity)]
 
 mod arrays;
 mod errors;

@@ -132,7 +132,7 @@ impl Simulation {
             .material
             .iter()
             .flatten()
-            .flat_map(|m| m.to_array())
+            .flat_map(muslin_linalg::Vec2::to_array)
             .collect();
         list(py, flat).reshape([body.material.len(), 3, 2])
     }
@@ -195,7 +195,6 @@ impl Simulation {
     }
 
     /// Cloth and vertices of a pin, and the force it puts on each of them in the last step, N, if that is measured.
-    #[allow(clippy::type_complexity)] // three arrays of one pin
     fn pin<'py>(
         &self,
         py: Python<'py>,

@@ -30,6 +30,7 @@ impl Hand {
     }
 
     /// A hand of the same kind that does not share its place.
+    #[must_use]
     pub fn branch(&self) -> Self {
         Self::new(self.vertex, self.place(), self.stiffness)
     }
