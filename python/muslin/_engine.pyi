@@ -6,6 +6,22 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "FrictionProblem",
+    "Simulation",
+    "Viewer",
+    "closest_points",
+    "edge_edge_distances",
+    "edge_edge_times",
+    "fabrics",
+    "intersections_between",
+    "point_triangle_distances",
+    "scenes",
+    "self_intersections",
+    "version",
+    "vertex_face_times",
+]
+
 _Floats = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]

@@ -30,7 +30,7 @@ class FrictionSolution:
     Example:
         >>> import numpy as np, muslin
         >>> problem = muslin.FrictionProblem(np.eye(3), [0, 0, 1.0], [])
-        >>> problem.solve().v
+        >>> problem.solve().v + 0.0
         array([ 0.,  0., -1.])
     """
 
@@ -149,7 +149,7 @@ class FrictionProblem:
         >>> contact = {"nodes": [0], "weights": [1.0], "E": np.eye(3), "mu": 0.3, "uf": [0, 0, 0]}
         >>> problem = muslin.FrictionProblem(np.eye(3), [1.0, -1.0, 0.0], [contact])
         >>> solution = problem.solve(tolerance=1e-12)
-        >>> print(solution.states, solution.v.round(6), solution.r.round(6))
+        >>> print(solution.states, solution.v.round(6) + 0, solution.r.round(6) + 0)
         ['slide'] [0.  0.7 0. ] [[ 1.  -0.3  0. ]]
     """
 

@@ -228,10 +228,10 @@ fn surfaces_in_a_scene_are_meshes_like_any_other() {
     };
     let (square, two) = ("[[0,0,0],[1,0,0],[1,1,0],[0,1,0]]", "[[0,1,2],[0,2,3]]");
     let given = scene(square, two, "").unwrap();
-    assert!((given.world.mass.iter().sum::<f64>() - 0.08).abs() < 1e-12);
+    assert!((given.world.mass.iter().sum::<f64>() - 0.1).abs() < 1e-12);
     let half = ", texture = [[0,0],[0.5,0],[0.5,0.5],[0,0.5]]";
     let shrunk = scene(square, two, half).unwrap();
-    assert!((shrunk.world.mass.iter().sum::<f64>() - 0.02).abs() < 1e-12);
+    assert!((shrunk.world.mass.iter().sum::<f64>() - 0.025).abs() < 1e-12);
     for (positions, faces, texture, key) in [
         (square, "[[0,1,4]]", "", "cloth.a.surface.faces.0"),
         (square, "[[0,1,-1]]", "", "cloth.a.surface"),
