@@ -32,7 +32,8 @@ def public() -> Iterator[tuple[str, Any]]:
     yield "fabrics", muslin.fabrics
     for owner, value in list(vars(muslin).items()):
         if inspect.isclass(value):
-            for entry, member in vars(value).items():
+            own = [c for c in value.__mro__ if c.__module__.startswith("muslin")]
+            for entry, member in (pair for c in own for pair in vars(c).items()):
                 if not entry.startswith("_") and (callable(member) or isinstance(member, (property, classmethod))):
                     yield f"{owner}.{entry}", member
 
@@ -57,7 +58,7 @@ def test_everything_exported_is_there() -> None:
     assert all(hasattr(muslin, name) for name in muslin.__all__)
 
 
-@pytest.mark.parametrize("name", ["muslin", *(f"muslin.{m}" for m in MODULES)])
+@pytest.mark.parametrize("name", ["muslin", *(f"muslin.{m}" for m in (*MODULES, "_reading", "_steering"))])
 def test_the_examples_of_docstrings_run(name: str) -> None:
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0

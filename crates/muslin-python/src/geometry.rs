@@ -104,6 +104,34 @@ pub fn intersections_between<'py>(
     )
 }
 
+/// Distances, and what says where the closest points are.
+type Distances<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// Measures two lists against each other, row by row.
+fn measured<'py, A: Sync, B: Sync, const N: usize>(
+    py: Python<'py>,
+    (name, first): (&str, &[A]),
+    (other, second): (&str, &[B]),
+    threads: usize,
+    measure: impl Fn(&A, &B) -> (f64, [f64; N]) + Send + Sync,
+) -> PyResult<Distances<'py>> {
+    if first.len() != second.len() {
+        return Err(PyValueError::new_err(format!(
+            "{name} has {} rows and {other} has {}; they must be as many",
+            first.len(),
+            second.len()
+        )));
+    }
+    let pool = threads::pool(threads)?;
+    let found: (Vec<f64>, Vec<[f64; N]>) = py.detach(|| {
+        pool.install(|| {
+            let each = first.par_iter().with_min_len(CHUNK).zip(second);
+            each.map(|(a, b)| measure(a, b)).unzip()
+        })
+    });
+    Ok((list(py, found.0), table(py, found.1)?))
+}
+
 /// Distances of points (N, 3) to triangles (N, 3, 3), and the weights of the corners of the closest points.
 #[pyfunction]
 pub fn point_triangle_distances<'py>(
@@ -111,20 +139,13 @@ pub fn point_triangle_distances<'py>(
     points: PyReadonlyArrayDyn<'py, f64>,
     triangles: PyReadonlyArrayDyn<'py, f64>,
     threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
-    let points = vectors("points", &points)?;
+) -> PyResult<Distances<'py>> {
+    let points = ("points", vectors("points", &points)?);
     let triangles: &[[Vec3; 3]] = rows("triangles", &triangles, &[3, 3])?;
-    same("points", points.len(), "triangles", triangles.len())?;
-    let pool = threads::pool(threads)?;
-    let found: (Vec<f64>, Vec<[f64; 3]>) = py.detach(|| {
-        pool.install(|| {
-            let each = points.par_iter().with_min_len(CHUNK).zip(triangles);
-            each.map(|(p, [a, b, c])| point_triangle(*p, *a, *b, *c))
-                .map(|d| (d.distance(), d.weights))
-                .unzip()
-        })
-    });
-    Ok((list(py, found.0), table(py, found.1)?))
+    measured(py, points, ("triangles", triangles), threads, |p, t| {
+        let found = point_triangle(*p, t[0], t[1], t[2]);
+        (found.distance(), found.weights)
+    })
 }
 
 /// Distances of edges (N, 2, 3), and where along each the closest points are.
@@ -134,20 +155,13 @@ pub fn edge_edge_distances<'py>(
     first: PyReadonlyArrayDyn<'py, f64>,
     second: PyReadonlyArrayDyn<'py, f64>,
     threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
+) -> PyResult<Distances<'py>> {
     let first: &[[Vec3; 2]] = rows("first", &first, &[2, 3])?;
     let second: &[[Vec3; 2]] = rows("second", &second, &[2, 3])?;
-    same("first", first.len(), "second", second.len())?;
-    let pool = threads::pool(threads)?;
-    let found: (Vec<f64>, Vec<[f64; 2]>) = py.detach(|| {
-        pool.install(|| {
-            let each = first.par_iter().with_min_len(CHUNK).zip(second);
-            each.map(|([a, b], [c, d])| edge_edge(*a, *b, *c, *d))
-                .map(|d| (d.distance(), d.parameters))
-                .unzip()
-        })
-    });
-    Ok((list(py, found.0), table(py, found.1)?))
+    measured(py, ("first", first), ("second", second), threads, |a, b| {
+        let found = edge_edge(a[0], a[1], b[0], b[1]);
+        (found.distance(), found.parameters)
+    })
 }
 
 /// Signed distances of points to a surface, the closest points, and the faces on which these are.
@@ -187,13 +201,4 @@ pub fn closest_points<'py>(
         on.push(point.face as i32);
     }
     Ok((list(py, distances), table(py, places)?, list(py, on)))
-}
-
-fn same(a: &str, found: usize, b: &str, expected: usize) -> PyResult<()> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!(
-        "{a} has {found} rows and {b} has {expected}; they must be as many"
-    )))
 }
