@@ -4,6 +4,7 @@
 mod arch;
 mod browser;
 mod house;
+mod python;
 mod uniaxial;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +13,9 @@ use std::process::{Command, ExitCode};
 type Outcome = Result<(), String>;
 
 const USAGE: &str = "cargo xtask CHORE
-  test       format, lints, all tests, generated files, validation scenes: what has to pass
+  test       format, lints, all tests, generated files, Python package, validation scenes: what has to pass
   quick      unit tests and lints only
+  python     build, install and test the Python package; `python bench` measures what it costs
   scenes     run the validation scenes and compare with what they expect
   browser    look at the viewer in a browser without a window (uses or fetches Chromium)
   bench      the benches; prints tables
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["test"] => test(),
         ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
+        ["python"] => python::build().and_then(|()| python::test()),
+        ["python", "bench"] => python::bench(),
         ["scenes"] => build().and_then(|()| scenes()),
         ["browser"] => browser::check(),
         ["bench"] => cargo(&["bench", "--workspace"]),
@@ -73,6 +77,7 @@ fn test() -> Outcome {
     lint()?;
     cargo(&["test", "--workspace"])?;
     generate(true)?;
+    python::test()?;
     scenes()
 }
 
@@ -92,11 +97,14 @@ fn build() -> Outcome {
     cargo(&["build", "--package", "muslin-cli"])
 }
 
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// The `muslin` program of the development profile. Testing the workspace builds it on the way.
 fn program() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target
+    target()
         .join("debug")
         .join(format!("muslin{}", std::env::consts::EXE_SUFFIX))
 }

@@ -143,40 +143,7 @@ impl Recorded {
         if sampled.is_empty() {
             return Err(Failure::Input("no frame of this run is whole".into()));
         }
-        let planes: Vec<String> = self
-            .scene
-            .obstacle
-            .iter()
-            .filter(|(_, o)| o.plane.is_some())
-            .map(|(name, _)| name.clone())
-            .collect();
-        let view = self.scene.camera.as_ref().map_or_else(
-            || {
-                let mut view = View::framing(&sampled, &planes);
-                // The opening is that of the height; a narrow picture needs distance.
-                let narrow = (size[1] as f64 / size[0] as f64).max(1.0);
-                view.from = view.to + (view.from - view.to) * narrow;
-                view
-            },
-            View::from_scene,
-        );
-        let cloth = sampled
-            .iter()
-            .flat_map(|f| &f.bodies)
-            .flat_map(|b| &b.positions);
-        let obstacles = sampled
-            .iter()
-            .flat_map(|f| &f.obstacles)
-            .flat_map(|o| &o.positions);
-        let lowest = cloth.chain(obstacles).map(|p| p.z).fold(0.0, f64::min);
-        Ok(PictureOptions {
-            size,
-            view,
-            // A plane of the scene is the ground; else one is drawn under everything.
-            ground: planes.is_empty().then_some(lowest - 1e-3),
-            planes,
-            contacts: false,
-        })
+        Ok(PictureOptions::suiting(&self.scene, &sampled, size))
     }
 
     /// Frames of a film and how many of them a second.

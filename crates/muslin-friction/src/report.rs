@@ -80,6 +80,17 @@ pub struct SolveReport {
 }
 
 impl SolveReport {
+    /// What had to fall below the tolerance, m/s; see [`Residual::merit`].
+    pub fn merit(&self) -> f64 {
+        let reached = Residual {
+            contact: self.contact_error,
+            dynamics: self.dynamics_error,
+            local: self.local_error,
+            ..Residual::default()
+        };
+        reached.merit()
+    }
+
     /// What the last stage reached.
     pub(crate) fn record(&mut self, residual: &Residual, converged: bool) {
         self.converged = converged;

@@ -9,6 +9,7 @@ pub mod pcg;
 pub mod scalar;
 pub mod small;
 mod svd;
+mod triplets;
 
 pub use block::{BlockMatrix, BlockPattern, SpanTooLarge};
 pub use cholesky::{Cholesky, CholeskyError};
@@ -16,3 +17,4 @@ pub use pcg::{ConjugateGradients, PcgReport};
 pub use scalar::{LowerColumns, ScalarCholesky};
 pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3, outer};
 pub use svd::{Svd, polar_rotation, svd};
+pub use triplets::{TripletError, symmetric_from_triplets};

@@ -1,5 +1,7 @@
 //! The loop everybody calls: command line, tests and bindings advance a world through here.
 
+mod change;
+
 use crate::contact::{Crossing, CrossingJudge, Party};
 use crate::failsafe::TangleWatch;
 use crate::record::MeasureSet;
@@ -17,6 +19,8 @@ pub struct Simulation {
     pub scene: SceneFile,
     /// What exists now.
     pub world: World,
+    source: SceneSource,
+    overrides: Vec<Override>,
     stepper: Box<dyn Stepper>,
     measures: MeasureSet,
     judge: CrossingJudge,
@@ -37,6 +41,26 @@ pub fn steps_per_frame(scene: &SceneFile) -> usize {
 /// Crossings that are listed one by one.
 const MOST_TOLD: usize = 6;
 const MOST_THREADS: usize = 1024;
+
+/// The stepper that a scene asks for.
+fn stepper(scene: &SceneFile) -> Box<dyn Stepper> {
+    match scene.solver.method {
+        Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
+        Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
+        Method::Admm => Box::new(Admm::new(scene.solver.admm.clone())),
+    }
+}
+
+/// Threads of a simulation's own; 0 means as many as there are cores.
+fn thread_pool(threads: usize) -> Result<rayon::ThreadPool, SceneError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| {
+        SceneError::new(
+            format!("threads could not be started: {e}"),
+            "ask for fewer with --threads",
+        )
+    })
+}
 
 fn absolute(folder: &Path, file: &str) -> String {
     let path = folder.join(file);
@@ -60,15 +84,7 @@ impl Simulation {
                 format!("ask for at most {MOST_THREADS}, or leave it out for all cores"),
             ));
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|e| {
-                SceneError::new(
-                    format!("threads could not be started: {e}"),
-                    "ask for fewer with --threads",
-                )
-            })?;
+        let pool = thread_pool(threads)?;
         let world = pool
             .install(|| World::build(&scene, &source.folder))
             .map_err(|e| source.locate(e, overrides))?;
@@ -108,17 +124,14 @@ impl Simulation {
         }
         let measures = MeasureSet::new(&scene, &world);
         let steps_per_frame = steps_per_frame(&scene);
-        let stepper: Box<dyn Stepper> = match scene.solver.method {
-            Method::Implicit => Box::new(Implicit::new(scene.solver.implicit.clone())),
-            Method::Impulse => Box::new(Impulse::new(scene.solver.impulse.clone())),
-            Method::Admm => Box::new(Admm::new(scene.solver.admm.clone())),
-        };
         Ok(Self {
             name: source.name.clone(),
             dt: 1.0 / (scene.output.frame_rate * steps_per_frame as f64),
+            stepper: stepper(&scene),
             scene,
             world,
-            stepper,
+            source: source.clone(),
+            overrides: overrides.to_vec(),
             measures,
             judge: CrossingJudge::default(),
             tangles: TangleWatch::default(),

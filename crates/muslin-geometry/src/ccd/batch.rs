@@ -68,6 +68,48 @@ pub fn edge_edge_times(
     Ok(())
 }
 
+/// First contact times of moving vertices (first) and faces (the other three), infinite where there is none.
+///
+/// Entry `i` belongs to the motion from `x0[i]` to `x1[i]`.
+pub fn vertex_face_motions(
+    x0: &[[Vec3; 4]],
+    x1: &[[Vec3; 4]],
+    params: &CcdParams,
+) -> Result<Vec<f64>, InputError> {
+    motions(x0, x1, params, additive::vertex_face)
+}
+
+/// First contact times of moving edges (the first two and the last two), infinite where there is none.
+///
+/// Entry `i` belongs to the motion from `x0[i]` to `x1[i]`.
+pub fn edge_edge_motions(
+    x0: &[[Vec3; 4]],
+    x1: &[[Vec3; 4]],
+    params: &CcdParams,
+) -> Result<Vec<f64>, InputError> {
+    motions(x0, x1, params, additive::edge_edge)
+}
+
+fn motions(
+    x0: &[[Vec3; 4]],
+    x1: &[[Vec3; 4]],
+    params: &CcdParams,
+    query: impl Fn([Vec3; 4], [Vec3; 4], &CcdParams) -> Option<f64> + Sync,
+) -> Result<Vec<f64>, InputError> {
+    check(x0.as_flattened(), x1.as_flattened(), params)?;
+    let mut times = vec![f64::INFINITY; x0.len()];
+    let queries = x0.par_chunks(CHUNK).zip(x1.par_chunks(CHUNK));
+    times
+        .par_chunks_mut(CHUNK)
+        .zip(queries)
+        .for_each(|(times, (x0, x1))| {
+            for (time, (x0, x1)) in times.iter_mut().zip(x0.iter().zip(x1)) {
+                *time = query(*x0, *x1, params).unwrap_or(f64::INFINITY);
+            }
+        });
+    Ok(times)
+}
+
 fn check(x0: &[Vec3], x1: &[Vec3], params: &CcdParams) -> Result<(), InputError> {
     params.validate()?;
     if x0.len() != x1.len() {
@@ -131,5 +173,9 @@ mod tests {
         assert!(vertex_face_times(&x, &x, &faces, &[[3, 1]], &p, &mut t).is_err());
         assert!(edge_edge_times(&x, &x, &[[0, 1]], &[[0, 1]], &p, &mut t).is_err());
         assert!(edge_edge_times(&x, &x, &[[0, 9]], &[], &p, &mut t).is_err());
+        let (still, broken) = ([[Vec3::ZERO; 4]; 2], [[Vec3::NAN; 4]; 2]);
+        assert_eq!(edge_edge_motions(&still, &still, &p), Ok(vec![0.0; 2]));
+        assert!(vertex_face_motions(&still, &broken, &p).is_err());
+        assert!(vertex_face_motions(&still, &still[1..], &p).is_err());
     }
 }

@@ -34,7 +34,7 @@ mod batch;
 pub mod inclusion;
 
 pub use additive::{edge_edge, vertex_face};
-pub use batch::{edge_edge_times, vertex_face_times};
+pub use batch::{edge_edge_motions, edge_edge_times, vertex_face_motions, vertex_face_times};
 
 use crate::validate::InputError;
 

@@ -29,6 +29,12 @@ impl Hand {
         *self.place.write().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
+    /// A hand of the same kind that does not share its place.
+    #[must_use]
+    pub fn branch(&self) -> Self {
+        Self::new(self.vertex, self.place(), self.stiffness)
+    }
+
     fn place(&self) -> Vec3 {
         *self.place.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 //!
 //! Each kind implements [`Obstacle`] in its own frame; [`Placed`] puts any of them somewhere and moves it.
 
+mod drive;
 mod lathe;
 mod mesh;
 mod placed;
@@ -9,8 +10,9 @@ mod revolved;
 mod sequence;
 mod solids;
 
+pub use drive::Drive;
 pub use mesh::MeshObstacle;
-pub use placed::{Placed, Placement};
+pub use placed::{Placed, Placement, Standing};
 pub use revolved::{Cone, Cylinder};
 pub use sequence::{Sequence, SequenceError};
 pub use solids::{Ball, Block, Capsule, Plane, Torus};

@@ -1,11 +1,13 @@
 //! An obstacle put somewhere and led along a motion: points are taken into its own frame and answers back.
 
-use super::{Nature, Obstacle, ObstaclePoint};
+use super::{Drive, Nature, Obstacle, ObstaclePoint};
 use crate::motion::{Motion, Pose};
 use muslin_linalg::{Quat, Vec3};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Where something stands: scaled, then turned about the origin, then moved.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Size factor, positive.
     pub scale: f64,
@@ -43,12 +45,32 @@ impl Placement {
     }
 }
 
-/// An obstacle somewhere, at rest or led.
+/// An obstacle somewhere, at rest, led or driven. Copies share the shape.
+#[derive(Clone)]
 pub struct Placed {
-    inner: Box<dyn Obstacle>,
+    inner: Arc<dyn Obstacle>,
     placement: Placement,
     motion: Motion,
     pivot: Vec3,
+    drive: Option<Drive>,
+}
+
+/// A placed obstacle as everybody else sees it: an [`Obstacle`] like any other. Who drives it takes the field.
+#[derive(Clone)]
+pub struct Standing(pub Placed);
+
+impl std::ops::Deref for Standing {
+    type Target = dyn Obstacle;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl AsRef<dyn Obstacle> for Standing {
+    fn as_ref(&self) -> &(dyn Obstacle + 'static) {
+        &self.0
+    }
 }
 
 impl Placed {
@@ -60,15 +82,29 @@ impl Placed {
         pivot: Vec3,
     ) -> Self {
         Self {
-            inner,
+            inner: Arc::from(inner),
             placement,
             motion,
             pivot,
+            drive: None,
         }
+    }
+
+    /// Who drives it from outside, if somebody does.
+    pub fn drive(&self) -> Option<&Drive> {
+        self.drive.as_ref()
+    }
+
+    /// Drives it from outside, from now on instead of its motion.
+    pub fn set_drive(&mut self, drive: Drive) {
+        self.drive = Some(drive);
     }
 
     /// Where it stands at a time (s).
     pub fn at(&self, time: f64) -> Placement {
+        if let Some(drive) = &self.drive {
+            return drive.at(time);
+        }
         match self.motion {
             Motion::Fixed => self.placement,
             _ => self.placement.then(&self.motion.at(time), self.pivot),
@@ -78,6 +114,9 @@ impl Placed {
     /// Velocity of the material at `image`, where the obstacle in its own frame moves at `inner`.
     fn velocity(&self, time: f64, at: &Placement, image: Vec3, inner: Vec3) -> Vec3 {
         let carried = at.rotation * (inner * at.scale);
+        if let Some(drive) = &self.drive {
+            return carried + drive.velocity(time, image);
+        }
         if matches!(self.motion, Motion::Fixed) {
             return carried;
         }
@@ -146,7 +185,7 @@ impl Obstacle for Placed {
     }
 
     fn moves(&self) -> bool {
-        !matches!(self.motion, Motion::Fixed) || self.inner.moves()
+        self.drive.is_some() || !matches!(self.motion, Motion::Fixed) || self.inner.moves()
     }
 
     fn first_contact(&self, from: (Vec3, f64), to: (Vec3, f64), separation: f64) -> Option<f64> {

@@ -11,6 +11,7 @@ pub use camera::View;
 pub use text::write_text;
 
 use crate::record::{Frame, FrameObstacle, RecordError};
+use crate::scene::SceneFile;
 use muslin_linalg::Vec3;
 pub use raster::smooth_normals;
 use raster::{Canvas, Surface};
@@ -39,6 +40,37 @@ pub struct PictureOptions {
     pub planes: Vec<String>,
     /// Whether contacts are drawn over everything, coloured by what they do.
     pub contacts: bool,
+}
+
+impl PictureOptions {
+    /// Camera and ground that suit all of the given frames, or what their scene says.
+    pub fn suiting(scene: &SceneFile, frames: &[Frame], size: [usize; 2]) -> Self {
+        let flat = scene.obstacle.iter().filter(|(_, o)| o.plane.is_some());
+        let planes: Vec<String> = flat.map(|(name, _)| name.clone()).collect();
+        let view = scene.camera.as_ref().map_or_else(
+            || {
+                let mut view = View::framing(frames, &planes);
+                // The opening is that of the height; a narrow picture needs distance.
+                let narrow = (size[1] as f64 / size[0] as f64).max(1.0);
+                view.from = view.to + (view.from - view.to) * narrow;
+                view
+            },
+            View::from_scene,
+        );
+        let bodies = frames.iter().flat_map(|f| &f.bodies);
+        let obstacles = frames.iter().flat_map(|f| &f.obstacles);
+        let cloth = bodies.flat_map(|b| &b.positions);
+        let points = cloth.chain(obstacles.flat_map(|o| &o.positions));
+        let lowest = points.map(|p| p.z).fold(0.0, f64::min);
+        Self {
+            size,
+            view,
+            // A plane of the scene is the ground; else one is drawn under everything.
+            ground: planes.is_empty().then_some(lowest - 1e-3),
+            planes,
+            contacts: false,
+        }
+    }
 }
 
 /// Side of the squares of the pattern on cloth and ground, m.
@@ -171,17 +203,17 @@ fn floor(corner: Vec3, along: Vec3, across: Vec3) -> Surface {
 /// Writes RGB bytes as PNG.
 pub fn write_png(path: &Path, size: [usize; 2], rgb: &[u8]) -> Result<(), RecordError> {
     let file = std::fs::File::create(path).map_err(RecordError::io(path))?;
-    let mut encoder = png::Encoder::new(
-        std::io::BufWriter::new(file),
-        size[0] as u32,
-        size[1] as u32,
-    );
+    encode_png(std::io::BufWriter::new(file), size, rgb).map_err(|e| RecordError::damaged(path, e))
+}
+
+/// Writes RGB bytes as PNG to anything that takes bytes.
+pub fn encode_png(
+    out: impl std::io::Write,
+    size: [usize; 2],
+    rgb: &[u8],
+) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(out, size[0] as u32, size[1] as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder
-        .write_header()
-        .map_err(|e| RecordError::damaged(path, e))?;
-    writer
-        .write_image_data(rgb)
-        .map_err(|e| RecordError::damaged(path, e))
+    encoder.write_header()?.write_image_data(rgb)
 }

@@ -6,8 +6,8 @@ use muslin_friction::State;
 use muslin_linalg::Vec3;
 use std::path::Path;
 
-/// Cloth counts from 0, obstacles from -1 downward.
-fn code(party: Party) -> i32 {
+/// How the parties of a contact are written: cloth counts from 0, obstacles from -1 downward.
+pub fn party_code(party: Party) -> i32 {
     match party {
         Party::Cloth(i) => i as i32,
         Party::Obstacle(j) => -1 - j as i32,
@@ -41,7 +41,10 @@ pub(super) fn write(file: &mut ArrayWriter, touches: &[Touch]) -> Result<(), Rec
     file.array("contacts/impulse", &[n, 3], &vectors(|t| t.impulse))?;
     let states: Vec<u8> = touches.iter().map(|t| state_code(t.state)).collect();
     file.array("contacts/state", &[n], &states)?;
-    let parties: Vec<i32> = touches.iter().flat_map(|t| t.parties.map(code)).collect();
+    let parties: Vec<i32> = touches
+        .iter()
+        .flat_map(|t| t.parties.map(party_code))
+        .collect();
     file.array("contacts/parties", &[n, 2], &parties)
 }
 

@@ -10,10 +10,12 @@ use muslin_linalg::Vec3;
 use std::collections::BTreeMap;
 
 /// All measures of a scene, with the vertices they refer to.
+#[derive(Clone)]
 pub struct MeasureSet {
     measures: Vec<Prepared>,
 }
 
+#[derive(Clone)]
 struct Prepared {
     spec: Measure,
     direction: Vec3,

@@ -5,6 +5,7 @@ use super::{Summary, frame};
 use crate::contact::{Features, Remembered};
 use crate::simulation::Simulation;
 use crate::step::StepReport;
+use crate::world::World;
 use muslin_linalg::Vec3;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -152,17 +153,7 @@ impl RunFolder {
                 simulation.scene.output.frames
             )));
         }
-        let (_, x) = file.array::<f64>("x")?;
-        let (_, v) = file.array::<f64>("v")?;
-        let state = &mut simulation.world.state;
-        if x.len() != 3 * state.x.len() || v.len() != x.len() {
-            return Err(RecordError::damaged(
-                &place,
-                "it has another number of vertices than the scene",
-            ));
-        }
-        state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
-        state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
+        read_state(&mut file, &place, &mut simulation.world)?;
         simulation.world.impulses = read_impulses(&mut file)?;
         simulation.set_steps(progress.step);
         fs::write(&scene, scene_text(simulation)?).map_err(RecordError::io(&scene))?;
@@ -239,11 +230,22 @@ impl RunFolder {
         let mut file = ArrayWriter::create(&place)?;
         let text = serde_json::to_string(&progress).map_err(|e| RecordError::damaged(&place, e))?;
         file.text("progress.json", &text)?;
-        let state = &simulation.world.state;
-        file.array::<f64>("x", &[state.x.len(), 3], bytemuck::cast_slice(&state.x))?;
-        file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))?;
+        write_state(&mut file, &simulation.world)?;
         write_impulses(&mut file, &simulation.world.impulses)?;
+        write_steering(&mut file, &place, &simulation.world)?;
         file.finish()
+    }
+
+    /// Writes the scene again, after a change in the middle of the run: it is what the last checkpoint goes on with.
+    pub fn scene_changed(&mut self, simulation: &Simulation) -> Result<(), RecordError> {
+        let scene = self.folder.join("scene.toml");
+        fs::write(&scene, scene_text(simulation)?).map_err(RecordError::io(&scene))?;
+        self.checkpoint(simulation)
+    }
+
+    /// Where it is written.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Writes `summary.json` and returns it.
@@ -272,8 +274,61 @@ impl RunFolder {
     }
 }
 
+/// Positions and velocities of all vertices.
+pub(super) fn write_state(file: &mut ArrayWriter, world: &World) -> Result<(), RecordError> {
+    let state = &world.state;
+    file.array::<f64>("x", &[state.x.len(), 3], bytemuck::cast_slice(&state.x))?;
+    file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))
+}
+
+/// Name of the entry with what was changed from outside.
+const STEERING: &str = "steering.json";
+
+/// What was changed from outside, if anything was.
+pub(super) fn write_steering(
+    file: &mut ArrayWriter,
+    place: &Path,
+    world: &World,
+) -> Result<(), RecordError> {
+    let steering = world.steering();
+    if steering.is_empty() {
+        return Ok(());
+    }
+    let text = serde_json::to_string(&steering).map_err(|e| RecordError::damaged(place, e))?;
+    file.text(STEERING, &text)
+}
+
+/// Sets a world of the same scene to what [`write_state`] and [`write_steering`] wrote.
+pub(super) fn read_state(
+    file: &mut ArrayFile,
+    place: &Path,
+    world: &mut World,
+) -> Result<(), RecordError> {
+    let (_, x) = file.array::<f64>("x")?;
+    let (_, v) = file.array::<f64>("v")?;
+    let state = &mut world.state;
+    if x.len() != 3 * state.x.len() || v.len() != x.len() {
+        return Err(RecordError::damaged(
+            place,
+            "it has another number of vertices than the scene",
+        ));
+    }
+    state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
+    state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
+    if file.names().any(|n| n == STEERING) {
+        let steering = serde_json::from_str(&file.text(STEERING)?)
+            .map_err(|e| RecordError::damaged(place, e))?;
+        let steered = world.steer(&steering);
+        steered.map_err(|e| RecordError::damaged(place, e))?;
+    }
+    Ok(())
+}
+
 /// Impulses of the last step: the next one starts from them, so a resumed run needs them to give the same bits.
-fn write_impulses(file: &mut ArrayWriter, impulses: &[Remembered]) -> Result<(), RecordError> {
+pub(super) fn write_impulses(
+    file: &mut ArrayWriter,
+    impulses: &[Remembered],
+) -> Result<(), RecordError> {
     let features: Vec<i32> = impulses
         .iter()
         .flat_map(|r| r.features.to_numbers())
@@ -284,7 +339,7 @@ fn write_impulses(file: &mut ArrayWriter, impulses: &[Remembered]) -> Result<(),
     file.array("impulses/values", &[impulses.len(), 3], &values)
 }
 
-fn read_impulses(file: &mut ArrayFile) -> Result<Vec<Remembered>, RecordError> {
+pub(super) fn read_impulses(file: &mut ArrayFile) -> Result<Vec<Remembered>, RecordError> {
     let (_, features) = file.array::<i32>("impulses/features")?;
     let (_, values) = file.array::<f64>("impulses/values")?;
     let features = features.chunks_exact(Features::NUMBERS);

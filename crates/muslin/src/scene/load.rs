@@ -103,6 +103,32 @@ impl SceneSource {
         ))
     }
 
+    /// A scene from its parts, as [`Self::text`] and the public fields give them.
+    pub fn new(name: String, file: PathBuf, folder: PathBuf, text: String) -> Self {
+        Self {
+            name,
+            file,
+            folder,
+            text,
+        }
+    }
+
+    /// A scene given as a table. Its errors name keys; there is no file to point into.
+    pub fn from_table(name: &str, table: &toml::Table) -> Result<Self, SceneError> {
+        let text = toml::to_string(table).map_err(|e| {
+            SceneError::new(
+                format!("the scene cannot be written as TOML: {e}"),
+                "use tables, lists, numbers, texts and truth values only",
+            )
+        })?;
+        Ok(Self::new(name.into(), PathBuf::new(), PathBuf::new(), text))
+    }
+
+    /// The text of the scene.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A scene given as text.
     pub fn from_text(name: &str, text: &str) -> Self {
         Self {
@@ -157,6 +183,9 @@ impl SceneSource {
             |o: &&Override| error.key == o.path || error.key.starts_with(&format!("{}.", o.path));
         if let Some(change) = overrides.iter().find(lies_in) {
             error.remedy = format!("{} (the value came from {})", error.remedy, change.origin());
+            return error;
+        }
+        if self.file.as_os_str().is_empty() {
             return error;
         }
         error.file = Some(self.file.clone());

@@ -2,11 +2,12 @@
 
 use super::friction_schema::FrictionValue;
 use super::schema::{Keyframe, PathSpec, Rotation, Triple, one};
+use super::surface_schema::SurfaceSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something that cloth meets and does not move: exactly one of `plane`, `box`, `sphere`, `capsule`, `cylinder`, `cone`,
-/// `torus`, `mesh` or `sequence`; at most one of `keyframes` and `path`, else it stays where it is.
+/// `torus`, `mesh`, `surface` or `sequence`; at most one of `keyframes` and `path`, else it stays where it is.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObstacleSpec {
@@ -35,6 +36,9 @@ pub struct ObstacleSpec {
     /// which it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
+    /// Vertices and faces, given here; like a mesh from a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surface: Option<SurfaceSpec>,
     /// Mesh files of the same connectivity, passed through smoothly in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<SequenceSpec>,

@@ -4,6 +4,7 @@ use super::admm_schema::AdmmSettings;
 use super::friction_schema::{FrictionPair, FrictionValue};
 use super::obstacle_schema::ObstacleSpec;
 use super::soft_schema::{Soft, cloth_or_soft};
+use super::surface_schema::SurfaceSpec;
 use crate::material::Fabric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -302,7 +303,7 @@ impl Default for WindSpec {
     }
 }
 
-/// A piece of cloth: exactly one of `grid`, `disc`, `tube`, `sphere` or `mesh`.
+/// A piece of cloth: exactly one of `grid`, `disc`, `tube`, `sphere`, `mesh` or `surface`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cloth {
@@ -321,6 +322,9 @@ pub struct Cloth {
     /// A mesh file (.obj or .ply), relative to the scene file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
+    /// Vertices and faces, given here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surface: Option<SurfaceSpec>,
     /// Size factor; applied first, also to the rest shape.
     #[serde(default = "one")]
     pub scale: f64,

@@ -291,12 +291,13 @@ fn cloth(key: &str, cloth: &Cloth) -> Result<(), SceneError> {
         cloth.tube.is_some(),
         cloth.sphere.is_some(),
         cloth.mesh.is_some(),
+        cloth.surface.is_some(),
     ];
     if shapes.iter().filter(|s| **s).count() != 1 {
         return Err(SceneError::at(
             key,
             "a cloth needs exactly one shape",
-            "give one of `grid`, `disc`, `tube`, `sphere`, `mesh`",
+            "give one of `grid`, `disc`, `tube`, `sphere`, `mesh`, `surface`",
         ));
     }
     range(

@@ -18,6 +18,7 @@ pub(super) fn obstacle(key: &str, spec: &ObstacleSpec) -> Result<(), SceneError>
         spec.cone.is_some(),
         spec.torus.is_some(),
         spec.mesh.is_some(),
+        spec.surface.is_some(),
         spec.sequence.is_some(),
     ];
     let given = shapes.iter().filter(|s| **s).count();
@@ -25,7 +26,8 @@ pub(super) fn obstacle(key: &str, spec: &ObstacleSpec) -> Result<(), SceneError>
         return Err(SceneError::at(
             key,
             format!("an obstacle needs exactly one shape, not {given}"),
-            "give one of `plane`, `box`, `sphere`, `capsule`, `cylinder`, `cone`, `torus`, `mesh`, `sequence`",
+            "give one of `plane`, `box`, `sphere`, `capsule`, `cylinder`, `cone`, `torus`, `mesh`, `surface`, \
+             `sequence`",
         ));
     }
     if let Some(plane) = &spec.plane {

@@ -468,7 +468,10 @@ impl Implicit {
 
     /// Forces that keep held vertices on their paths: what is missing from their balance of momentum.
     fn reactions(&mut self, world: &mut World, dt: f64) {
-        self.gradient(world);
+        match self.settings.scheme {
+            Scheme::Newton => self.gradient(world),
+            Scheme::Linearised => self.linearised_gradient(world, dt),
+        }
         world.reactions.clear();
         for i in 0..self.v.len() {
             let missing = ((self.v[i] - world.state.v[i]) * world.mass[i] - self.push[i]) / dt
@@ -477,6 +480,28 @@ impl Implicit {
             world
                 .reactions
                 .push(missing * (Vec3::ONE - mask(self.free[i])));
+        }
+    }
+
+    /// Gradient at the end of a linearised step as its system has it. Stiff forces taken at the end itself would not
+    /// balance: the step does not know them.
+    fn linearised_gradient(&mut self, world: &World, dt: f64) {
+        let pattern = world.forces.pattern();
+        let mut stiffness = BlockMatrix::zeros(pattern);
+        let moved: Vec<Vec3> = self.correction.iter().map(|c| *c * dt).collect();
+        self.trial_x.clear();
+        self.trial_x
+            .extend(self.x.iter().zip(&moved).map(|(x, m)| *x - *m));
+        self.gradient.clear();
+        self.gradient.resize(self.x.len(), Vec3::ZERO);
+        let (about, gradient) = (&self.trial_x, &mut self.gradient);
+        world
+            .forces
+            .linearise(about, gradient, &mut stiffness.values, 1.0);
+        let mut further = vec![Vec3::ZERO; moved.len()];
+        stiffness.multiply(pattern, &moved, &mut further);
+        for (g, f) in self.gradient.iter_mut().zip(further) {
+            *g += f;
         }
     }
 

@@ -47,6 +47,7 @@ impl World {
             contact: scene.contact.clone(),
             tangle: crate::failsafe::Tangle::default(),
             hand: None,
+            steered: super::steer::Steered::default(),
             wants_reactions: scene
                 .measure
                 .iter()
@@ -142,7 +143,7 @@ impl World {
                 mass[*v as usize] += fabric.density * area / 3.0;
             }
         }
-        let vertices = self.place(
+        let vertices = self.add_vertices(
             &surface.positions,
             &mass,
             &Placed {
@@ -177,7 +178,7 @@ impl World {
     }
 
     /// Adds the vertices of a body to the state, where the scene places them; says which they are.
-    pub(super) fn place(&mut self, rest: &[Vec3], mass: &[f64], placed: &Placed) -> Range<usize> {
+    pub(super) fn add_vertices(&mut self, rest: &[Vec3], mass: &[f64], placed: &Placed) -> Range<usize> {
         let turn = placed.rotate.map_or(Quat::IDENTITY, |r| {
             Quat::from_scaled_axis(rotation_vector(r))
         });
@@ -223,6 +224,7 @@ impl World {
             pivot: pin.pivot.map_or(middle, Vec3::from_array),
             start,
             until: pin.until.unwrap_or(f64::INFINITY),
+            lead: None,
         });
         Ok(())
     }
@@ -378,6 +380,9 @@ fn surface(key: &str, cloth: &Cloth, folder: &Path) -> Result<SurfaceMesh, Scene
     }
     if let Some(sphere) = &cloth.sphere {
         return made("sphere", mesh::sphere(sphere.radius, sphere.subdivisions));
+    }
+    if let Some(surface) = &cloth.surface {
+        return surface.mesh(&format!("{key}.surface"));
     }
     let file = cloth.mesh.as_deref().unwrap_or_default();
     mesh_file::read(&folder.join(file))

@@ -9,12 +9,14 @@ mod friction_names;
 mod obstacles;
 mod select;
 mod soft;
+mod steer;
 
 pub use describe::describe;
 pub use friction::FrictionTable;
 pub use obstacles::WorldObstacle;
 pub(crate) use obstacles::sequence_files;
 pub(crate) use select::bounds;
+pub use steer::{Lead, SteerError, Steering};
 
 use crate::contact::{Features, Kind, Party, Remembered, Touch};
 use crate::failsafe::Tangle;
@@ -48,7 +50,7 @@ pub enum Substance {
 }
 
 /// A named piece of cloth or a soft body: a range of the state with a rest shape and a material.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Body {
     /// Name in the scene.
     pub name: String,
@@ -135,7 +137,7 @@ impl Body {
 }
 
 /// Vertices whose motion is prescribed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Held {
     /// Name in the scene.
     pub name: String,
@@ -151,10 +153,12 @@ pub struct Held {
     pub start: Vec<Vec3>,
     /// Time at which they are let go, s.
     pub until: f64,
+    /// Where they are led from outside, instead of by `motion`.
+    pub lead: Option<Lead>,
 }
 
 /// A force on vertices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Push {
     /// Vertices in the state and each one's share of the force.
     pub shares: Vec<(u32, f64)>,
@@ -206,6 +210,8 @@ pub struct World {
     pub contact: ContactSpec,
     /// What crosses already and is left out of contact until it has parted.
     pub tangle: Tangle,
+    /// What was changed from outside between steps.
+    steered: steer::Steered,
 }
 
 impl World {
@@ -297,6 +303,9 @@ impl World {
                 out[*v as usize] += force * *share;
             }
         }
+        for (f, pushed) in out.iter_mut().zip(self.pushed()) {
+            *f += *pushed;
+        }
     }
 
     /// Bytes held by the world, apart from the solver's.
@@ -321,6 +330,9 @@ mod friction_tests;
 impl Held {
     /// Where vertex `i` of this pin has to be at a time.
     pub fn target(&self, i: usize, time: f64) -> Vec3 {
-        self.motion.at(time).apply(self.start[i], self.pivot)
+        match &self.lead {
+            Some(lead) => lead.at(i, time),
+            None => self.motion.at(time).apply(self.start[i], self.pivot),
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::select::bounds;
 use crate::motion::Motion;
 use crate::obstacle::{
     Ball, Block, Capsule, Cone, Cylinder, MeshObstacle, Obstacle, Placed, Placement, Plane,
-    Sequence, Torus,
+    Sequence, Standing, Torus,
 };
 use crate::scene::{ObstacleSpec, SceneError, SceneFile, SequenceSpec, mesh_file};
 use crate::simulation::steps_per_frame;
@@ -14,13 +14,14 @@ use muslin_linalg::{Quat, Vec3};
 use std::path::{Path, PathBuf};
 
 /// An obstacle with its name.
+#[derive(Clone)]
 pub struct WorldObstacle {
     /// Name in the scene.
     pub name: String,
     /// Its key in the scene, such as `sphere`.
     pub kind: &'static str,
     /// What it is and how it moves.
-    pub shape: Box<dyn Obstacle>,
+    pub shape: Standing,
     /// What was mended when its mesh was read.
     pub repairs: Vec<Repair>,
 }
@@ -58,7 +59,7 @@ pub(super) fn build(scene: &SceneFile, folder: &Path) -> Result<Vec<WorldObstacl
         obstacles.push(WorldObstacle {
             name: name.clone(),
             kind,
-            shape: Box::new(Placed::new(inner, placement, motion, pivot)),
+            shape: Standing(Placed::new(inner, placement, motion, pivot)),
             repairs,
         });
     }
@@ -99,9 +100,15 @@ fn shape(
         let sequence = read_sequence(&format!("{key}.sequence"), s, folder, repairs)?;
         return Ok(("sequence", Box::new(sequence)));
     }
-    let key = format!("{key}.mesh");
-    let file = spec.mesh.as_deref().unwrap_or_default();
-    let mesh = mended(&key, mesh_file::read(&folder.join(file))?, repairs)?;
+    let (key, raw) = if let Some(surface) = &spec.surface {
+        let key = format!("{key}.surface");
+        let raw = surface.mesh(&key)?;
+        (key, raw)
+    } else {
+        let file = spec.mesh.as_deref().unwrap_or_default();
+        (format!("{key}.mesh"), mesh_file::read(&folder.join(file))?)
+    };
+    let mesh = mended(&key, raw, repairs)?;
     let mesh = MeshObstacle::new(&mesh.positions, &mesh.faces)
         .map_err(|e| SceneError::at(&key, e.to_string(), "mend the mesh"))?;
     Ok(("mesh", Box::new(mesh)))

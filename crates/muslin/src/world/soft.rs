@@ -45,7 +45,7 @@ impl World {
                 mass[*v as usize] += solid.density * volume / 4.0;
             }
         }
-        let vertices = self.place(
+        let vertices = self.add_vertices(
             &rest,
             &mass,
             &Placed {
