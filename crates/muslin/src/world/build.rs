@@ -178,7 +178,12 @@ impl World {
     }
 
     /// Adds the vertices of a body to the state, where the scene places them; says which they are.
-    pub(super) fn add_vertices(&mut self, rest: &[Vec3], mass: &[f64], placed: &Placed) -> Range<usize> {
+    pub(super) fn add_vertices(
+        &mut self,
+        rest: &[Vec3],
+        mass: &[f64],
+        placed: &Placed,
+    ) -> Range<usize> {
         let turn = placed.rotate.map_or(Quat::IDENTITY, |r| {
             Quat::from_scaled_axis(rotation_vector(r))
         });
