@@ -166,7 +166,7 @@ impl Global {
     }
 
     /// What held vertices at `x` (m) add to the right-hand side of the free ones (kg m), into `out` by place.
-    pub fn from_held(&self, x: &[Vec3], out: &mut [Vec3]) {
+    pub fn pull_of_held(&self, x: &[Vec3], out: &mut [Vec3]) {
         for &(place, vertex, value) in &self.coupling {
             out[place as usize] -= x[vertex as usize] * value;
         }
@@ -259,7 +259,7 @@ mod tests {
         let place = Vec3::new(1.0, 2.0, 3.0);
         let mut x = vec![place; 9];
         let mut from_held = vec![Vec3::ZERO; 8];
-        global.from_held(&x, &mut from_held);
+        global.pull_of_held(&x, &mut from_held);
         let contact = global.contact.clone();
         global.solve(
             |first, vertices, rows| {
