@@ -166,7 +166,7 @@ impl Global {
     }
 
     /// What held vertices at `x` (m) add to the right-hand side of the free ones (kg m), into `out` by place.
-    pub fn add_held(&self, x: &[Vec3], out: &mut [Vec3]) {
+    pub fn pull_of_held(&self, x: &[Vec3], out: &mut [Vec3]) {
         for &(place, vertex, value) in &self.coupling {
             out[place as usize] -= x[vertex as usize] * value;
         }
@@ -258,13 +258,13 @@ mod tests {
         // A place that all share is an answer of masses pulled there; contact weights pull there too.
         let place = Vec3::new(1.0, 2.0, 3.0);
         let mut x = vec![place; 9];
-        let mut add_held = vec![Vec3::ZERO; 8];
-        global.add_held(&x, &mut add_held);
+        let mut from_held = vec![Vec3::ZERO; 8];
+        global.pull_of_held(&x, &mut from_held);
         let contact = global.contact.clone();
         global.solve(
             |first, vertices, rows| {
                 for (k, v) in vertices.iter().enumerate() {
-                    rows[k] = place * (0.1 + contact[*v as usize]) + add_held[first + k];
+                    rows[k] = place * (0.1 + contact[*v as usize]) + from_held[first + k];
                 }
             },
             &mut x,

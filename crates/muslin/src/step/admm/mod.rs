@@ -154,7 +154,7 @@ impl Admm {
             *c += self.x[*v as usize] * world.mass[*v as usize];
         }
         self.lead_pins(world, end)?;
-        self.global.add_held(&self.x, &mut self.constant);
+        self.global.pull_of_held(&self.x, &mut self.constant);
         Ok(())
     }
 
