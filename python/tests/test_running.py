@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 SLOW = """
-import muslin, sys
+import muslin, signal, sys
+# What a shell starts in the background ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 scene = {"output": {"frames": 100000, "frame_rate": 50}, "solver": {"time_step": 0.01},
          "cloth": {"sheet": {"grid": {"size": [1, 1], "cells": [20, 20]}, "fabric": "paper"}},
          "pin": {"a": {"cloth": "sheet", "vertices": [0]}}}
