@@ -53,7 +53,7 @@ expect = { value = 0.2404, tolerance = 0.001 }
 [[measure]]
 name = "speed after settling"
 kind = "largest_speed"
-expect = { value = 0, tolerance = 2e-3, at = "max", from = 3.0 }
+expect = { value = 0, tolerance = 1e-4, at = "max", from = 3.0 }
 "#;
     text
 }
