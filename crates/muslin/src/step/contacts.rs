@@ -30,6 +30,43 @@ fn problem<'a>(
     }
 }
 
+/// Adds to the set what is nearer than `near` thicknesses at the start of the step, or, if that is zero, what the motion
+/// to `end` (m) crosses; `recovery` is the fraction of a missing distance made up for in a step. Says how much it added.
+pub(super) fn detect(
+    world: &World,
+    detector: &mut Detector,
+    set: &mut ContactSet,
+    end: &[Vec3],
+    dt: f64,
+    near: f64,
+    recovery: f64,
+) -> Result<usize, StepError> {
+    if world.contact.between == Between::Nothing {
+        return Ok(0);
+    }
+    let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
+    let params = DetectParams {
+        margin: near * thickest,
+        crossings: near == 0.0,
+        between_cloth: world.contact.between == Between::All,
+        ..DetectParams::default()
+    };
+    detector
+        .detect(world, Some(end), dt, &params)
+        .map_err(|e| StepError::Contact {
+            reason: e.to_string(),
+            time: world.time + dt,
+        })?;
+    let params = ContactParams {
+        dt,
+        recovery,
+        recovery_speed: world.contact.recovery_speed,
+    };
+    let before = set.contacts.len();
+    set.add(world, detector, &params);
+    Ok(set.contacts.len() - before)
+}
+
 /// Contacts of the step under way, and the memory for finding and solving them.
 #[derive(Default)]
 pub(super) struct ContactPhase {
@@ -53,45 +90,14 @@ impl ContactPhase {
         self.set.clear();
         self.shifted.clear();
         self.states.clear();
-        self.detect(world, predicted, dt, NEAR).map(|_| ())
+        let (detector, set) = (&mut self.detector, &mut self.set);
+        detect(world, detector, set, predicted, dt, NEAR, RECOVERY).map(|_| ())
     }
 
     /// Looks whether the motion to `end` (m) crosses anything; adds it to the contacts and says how much there is.
     pub fn look(&mut self, world: &World, end: &[Vec3], dt: f64) -> Result<usize, StepError> {
-        self.detect(world, end, dt, 0.0)
-    }
-
-    fn detect(
-        &mut self,
-        world: &World,
-        end: &[Vec3],
-        dt: f64,
-        near: f64,
-    ) -> Result<usize, StepError> {
-        let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
-        let params = DetectParams {
-            margin: near * thickest,
-            crossings: near == 0.0,
-            between_cloth: world.contact.between == Between::All,
-            ..DetectParams::default()
-        };
-        if world.contact.between == Between::Nothing {
-            return Ok(0);
-        }
-        self.detector
-            .detect(world, Some(end), dt, &params)
-            .map_err(|e| StepError::Contact {
-                reason: e.to_string(),
-                time: world.time + dt,
-            })?;
-        let params = ContactParams {
-            dt,
-            recovery: RECOVERY,
-            recovery_speed: world.contact.recovery_speed,
-        };
-        let before = self.set.contacts.len();
-        self.set.add(world, &self.detector, &params);
-        Ok(self.set.contacts.len() - before)
+        let (detector, set) = (&mut self.detector, &mut self.set);
+        detect(world, detector, set, end, dt, 0.0, RECOVERY)
     }
 
     /// Solves `A c + b = Jᵀ r` with contact for the correction `c` of the velocities `base` (m/s).

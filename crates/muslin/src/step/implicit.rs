@@ -8,7 +8,7 @@
 
 use super::contacts::ContactPhase;
 use super::linear::LinearSystem;
-use super::{Phases, SolvedProblem, StepError, StepReport, Stepper};
+use super::{Phases, SolvedProblem, StepError, StepReport, Stepper, finite};
 use crate::failsafe::FailSafe;
 use crate::force::StepContext;
 use crate::scene::{ImplicitSettings, Scheme};
@@ -24,6 +24,8 @@ pub struct Implicit {
     guard: FailSafe,
     matrix: BlockMatrix,
     matrix_revision: Option<u64>,
+    /// Stiffness with the rows of held coordinates, for the forces that hold them.
+    unheld: BlockMatrix,
     /// Per vertex and axis: whether it is free, not held.
     free: Vec<[bool; 3]>,
     external: Vec<Vec3>,
@@ -51,6 +53,7 @@ impl Implicit {
             guard: FailSafe::default(),
             matrix: BlockMatrix { values: Vec::new() },
             matrix_revision: None,
+            unheld: BlockMatrix { values: Vec::new() },
             free: Vec::new(),
             external: Vec::new(),
             x: Vec::new(),
@@ -302,7 +305,7 @@ impl Stepper for Implicit {
         if world.wants_reactions {
             self.reactions(world, dt);
         }
-        self.finite(world, time)?;
+        finite(world, &self.x, &self.v, time)?;
         phases.done("finish");
         self.guard
             .guard(world, &mut self.x, &mut self.v, dt, &mut report)?;
@@ -487,34 +490,23 @@ impl Implicit {
     /// balance: the step does not know them.
     fn linearised_gradient(&mut self, world: &World, dt: f64) {
         let pattern = world.forces.pattern();
-        let mut stiffness = BlockMatrix::zeros(pattern);
-        let moved: Vec<Vec3> = self.correction.iter().map(|c| *c * dt).collect();
+        self.unheld.values.clear();
+        self.unheld.values.resize(pattern.blocks(), Mat3::ZERO);
+        self.trial_v.clear();
+        self.trial_v.extend(self.correction.iter().map(|c| *c * dt));
         self.trial_x.clear();
         self.trial_x
-            .extend(self.x.iter().zip(&moved).map(|(x, m)| *x - *m));
+            .extend(self.x.iter().zip(&self.trial_v).map(|(x, m)| *x - *m));
         self.gradient.clear();
         self.gradient.resize(self.x.len(), Vec3::ZERO);
         let (about, gradient) = (&self.trial_x, &mut self.gradient);
         world
             .forces
-            .linearise(about, gradient, &mut stiffness.values, 1.0);
-        let mut further = vec![Vec3::ZERO; moved.len()];
-        stiffness.multiply(pattern, &moved, &mut further);
-        for (g, f) in self.gradient.iter_mut().zip(further) {
-            *g += f;
+            .linearise(about, gradient, &mut self.unheld.values, 1.0);
+        self.unheld
+            .multiply(pattern, &self.trial_v, &mut self.trial_x);
+        for (g, further) in self.gradient.iter_mut().zip(&self.trial_x) {
+            *g += *further;
         }
-    }
-
-    fn finite(&self, world: &World, time: f64) -> Result<(), StepError> {
-        let lost = |i: &usize| !self.x[*i].is_finite() || !self.v[*i].is_finite();
-        let Some(vertex) = (0..self.x.len()).find(lost) else {
-            return Ok(());
-        };
-        let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
-        Err(StepError::NotFinite {
-            vertex: body.map_or(vertex, |b| vertex - b.vertices.start),
-            cloth: body.map(|b| b.name.clone()).unwrap_or_default(),
-            time,
-        })
     }
 }

@@ -4,8 +4,8 @@
 //! number, its law has an answer in closed form, and a sweep is cheap. Contacts of one colour share no vertex and are
 //! answered together.
 
-use crate::contact::{ContactParams, ContactSet, DetectParams, Detector, NEAR};
-use crate::scene::Between;
+use crate::contact::{ContactSet, Detector, NEAR};
+use crate::step::contacts::detect;
 use crate::step::{StepError, StepReport};
 use crate::world::World;
 use muslin_friction::{Contact, NO_NODE, State, law_error};
@@ -87,29 +87,9 @@ impl Contacts {
         near: f64,
         softness: &Softness,
     ) -> Result<(), StepError> {
-        if world.contact.between == Between::Nothing {
-            return Ok(());
-        }
-        let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
-        let params = DetectParams {
-            margin: near * thickest,
-            crossings: near == 0.0,
-            between_cloth: world.contact.between == Between::All,
-            ..DetectParams::default()
-        };
-        self.detector
-            .detect(world, Some(end), dt, &params)
-            .map_err(|e| StepError::Contact {
-                reason: e.to_string(),
-                time: world.time + dt,
-            })?;
-        let params = ContactParams {
-            dt,
-            recovery: softness.recovery,
-            recovery_speed: world.contact.recovery_speed,
-        };
         let known = self.set.contacts.len();
-        self.set.add(world, &self.detector, &params);
+        let (detector, set) = (&mut self.detector, &mut self.set);
+        detect(world, detector, set, end, dt, near, softness.recovery)?;
         self.set.drop_known(known);
         Ok(())
     }
