@@ -30,7 +30,7 @@ pub fn test() -> Outcome {
 pub fn bench() -> Outcome {
     let python = environment()?;
     install(&python, "release")?;
-    run(&python, &["python/bench.py"])
+    run(&python, &["python/benches/costs.py"])
 }
 
 fn folder() -> PathBuf {

@@ -11,7 +11,7 @@ from typing import Any
 import muslin
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def seconds(work: Callable[[], Any], repeat: int = 1) -> float:
