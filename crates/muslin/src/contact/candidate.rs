@@ -68,12 +68,16 @@ impl Pair {
     ) -> Option<Candidate> {
         let at = |x: &[Vec3]| self.vertices.map(|v| x[v as usize]);
         let start = at(x0);
-        let measured = Measured::new(self.kind, &start);
-        let near = measured.squared <= margin * margin;
         let time = x1.and_then(|x1| match self.kind {
             Kind::EdgeEdge => ccd::edge_edge(start, at(x1), params),
             _ => ccd::vertex_face(start, at(x1), params),
         });
+        // What is to be found only if it touches need not be measured else.
+        if time.is_none() && margin <= 0.0 {
+            return None;
+        }
+        let measured = Measured::new(self.kind, &start);
+        let near = measured.squared <= margin * margin;
         if !near && time.is_none() {
             return None;
         }

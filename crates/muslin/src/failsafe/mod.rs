@@ -184,13 +184,25 @@ impl FailSafe {
             dt,
             parts: 0,
         };
-        let met = self
-            .prepare(world, &world.state.x, end, span)
-            .and_then(|()| self.meets(world, span, None, &mut Mended::default()));
-        met.map_err(|e| StepError::Contact {
-            reason: e.to_string(),
-            time: world.time + dt,
-        })
+        self.any_meets(world, end, span)
+            .map_err(|e| StepError::Contact {
+                reason: e.to_string(),
+                time: world.time + dt,
+            })
+    }
+
+    fn any_meets(&mut self, world: &World, end: &[Vec3], span: Span) -> Result<bool, InputError> {
+        self.prepare(world, &world.state.x, end, span)?;
+        self.found.clear();
+        let ways = (&self.start[..], &self.end[..]);
+        solids::entering(world, ways, span, None, &mut self.found);
+        let Some((_, surfaces)) = &mut self.surfaces else {
+            return Ok(false);
+        };
+        Ok(
+            !self.found.is_empty()
+                || surfaces.any_meet(ways.0, ways.1, &Look::everywhere(world))?,
+        )
     }
 
     fn prepare(
@@ -228,9 +240,8 @@ impl FailSafe {
         done.searches += 1;
         if let Some((_, surfaces)) = &mut self.surfaces {
             let look = Look {
-                between_cloth: world.contact.between == Between::All,
                 changed,
-                tangle: &world.tangle,
+                ..Look::everywhere(world)
             };
             let ways = (&self.start[..], &self.end[..]);
             surfaces.meetings(ways.0, ways.1, &look, &mut self.found)?;
@@ -360,9 +371,8 @@ impl FailSafe {
         let result = back_off(&start, &mut end, n, |end, changed, found| {
             *searches += 1;
             let look = Look {
-                between_cloth: world.contact.between == Between::All,
                 changed,
-                tangle: &world.tangle,
+                ..Look::everywhere(world)
             };
             surfaces.meetings(&start, end, &look, found)?;
             solids::entering(world, (&start, end), span, changed, found);

@@ -5,6 +5,7 @@
 
 use super::tangle::Tangle;
 use crate::contact::{Candidate, Kind, Pair, Party};
+use crate::scene::Between;
 use crate::world::World;
 use muslin_geometry::InputError;
 use muslin_geometry::bvh::{Bvh, CandidatePairs};
@@ -71,14 +72,32 @@ pub struct Look<'a> {
     pub tangle: &'a Tangle,
 }
 
+impl<'a> Look<'a> {
+    /// Everything that the world's settings ask for.
+    pub fn everywhere(world: &'a World) -> Self {
+        Self {
+            between_cloth: world.contact.between == Between::All,
+            changed: None,
+            tangle: &world.tangle,
+        }
+    }
+}
+
 /// All triangles of a world.
 pub struct Surfaces {
     pub(super) cloth: Layer,
     pub(super) obstacles: Layer,
     /// Whose each vertex is.
     party: Vec<Party>,
-    pairs: CandidatePairs,
+    /// Pairs of features whose ways are near: of cloth, and of cloth with obstacles.
+    pairs: [CandidatePairs; 2],
+    /// Ends of the ways for which the pairs hold, and how far they may be from there, m; none if they hold for nothing else.
+    searched: Option<Vec<Vec3>>,
+    slack: f64,
 }
+
+/// How far ends may move before pairs are searched anew, in mean lengths of edges.
+const SLACK: f64 = 0.15;
 
 /// Whether an obstacle takes part with its triangles. A plane has no end, its triangles have.
 pub(super) fn has_skin(world: &World, obstacle: usize) -> bool {
@@ -129,11 +148,18 @@ impl Surfaces {
         obstacle_faces: Vec<[u32; 3]>,
         party: Vec<Party>,
     ) -> Result<Self, InputError> {
+        let layer = Layer::new(0, &x[..cloth], cloth_faces)?;
+        let lengths = layer.edges.iter();
+        let length: f64 = lengths
+            .map(|[a, b]| x[*a as usize].distance(x[*b as usize]))
+            .sum();
         Ok(Self {
-            cloth: Layer::new(0, &x[..cloth], cloth_faces)?,
+            slack: SLACK * length / layer.edges.len().max(1) as f64,
+            cloth: layer,
             obstacles: Layer::new(cloth, &x[cloth..], obstacle_faces)?,
             party,
-            pairs: CandidatePairs::default(),
+            pairs: Default::default(),
+            searched: None,
         })
     }
 
@@ -151,63 +177,108 @@ impl Surfaces {
         out: &mut Vec<Candidate>,
     ) -> Result<(), InputError> {
         out.clear();
-        let margin = CcdParams::default().broad_phase_margin();
-        self.cloth.follow(x0, x1, margin)?;
-        if look.between_cloth {
-            self.cloth.bvh.self_pairs(&mut self.pairs);
-            self.examine(&self.cloth, x0, x1, look, out);
-        }
-        if !self.obstacles.faces.is_empty() {
-            self.obstacles.follow(x0, x1, margin)?;
-            let (mine, theirs) = (&self.cloth.bvh, &self.obstacles.bvh);
-            mine.pairs_with(theirs, &mut self.pairs);
-            self.examine(&self.obstacles, x0, x1, look, out);
-        }
+        self.pair_up(x0, x1, look)?;
+        out.par_extend(self.all_that_meet((x0, x1), look));
         // Every pair occurs once, so that this order is the only one.
         out.par_sort_unstable_by_key(|c| (c.parties, c.kind, c.vertices));
         Ok(())
     }
 
-    fn examine(
-        &self,
-        other: &Layer,
-        x0: &[Vec3],
-        x1: &[Vec3],
-        look: &Look,
-        out: &mut Vec<Candidate>,
-    ) {
-        let (a, b) = (&self.cloth, other);
-        let meets = |kind: Kind, vertices: [u32; 4]| {
-            let counts = |changed: &[bool]| vertices.iter().any(|v| changed[*v as usize]);
-            if !look.changed.is_none_or(counts) || look.tangle.leaves_out(kind, vertices) {
-                return None;
+    /// Whether any features meet on their straight way from `x0` to `x1` (m); stops looking as soon as some do.
+    pub fn any_meet(&mut self, x0: &[Vec3], x1: &[Vec3], look: &Look) -> Result<bool, InputError> {
+        self.pair_up(x0, x1, look)?;
+        Ok(self.all_that_meet((x0, x1), look).any(|_| true))
+    }
+
+    fn all_that_meet<'a>(
+        &'a self,
+        ways: (&'a [Vec3], &'a [Vec3]),
+        look: &'a Look<'a>,
+    ) -> impl ParallelIterator<Item = Candidate> + 'a {
+        let [own, others] = &self.pairs;
+        self.those_that_meet(&self.cloth, own, ways, look)
+            .chain(self.those_that_meet(&self.obstacles, others, ways, look))
+    }
+
+    /// Finds the pairs of features whose ways are near. A search among what has changed is one of many from the same start:
+    /// its pairs are found with room to spare, and serve until an end leaves that room.
+    fn pair_up(&mut self, x0: &[Vec3], x1: &[Vec3], look: &Look) -> Result<(), InputError> {
+        let mut margin = CcdParams::default().broad_phase_margin();
+        let kept = self.searched.take();
+        if look.changed.is_some() {
+            let slack = self.slack;
+            let holds = |searched: &Vec<Vec3>| {
+                let mut ends = searched.iter().zip(x1);
+                searched.len() == x1.len()
+                    && ends.all(|(a, b)| (*a - *b).abs().max_element() <= slack)
+            };
+            if let Some(searched) = kept.filter(holds) {
+                self.searched = Some(searched);
+                return Ok(());
             }
-            let second = if kind == Kind::EdgeEdge { 2 } else { 1 };
-            let parties = [self.party(vertices[0]), self.party(vertices[second])];
-            if look.tangle.encloses(parties, vertices) {
-                return None;
-            }
-            meeting(kind, parties, vertices, x0, x1)
-        };
+            margin += 2.0 * slack;
+        }
+        self.cloth.follow(x0, x1, margin)?;
+        let [own, others] = &mut self.pairs;
+        if look.between_cloth {
+            self.cloth.bvh.self_pairs(own);
+        } else {
+            *own = CandidatePairs::default();
+        }
+        if !self.obstacles.faces.is_empty() {
+            self.obstacles.follow(x0, x1, margin)?;
+            self.cloth.bvh.pairs_with(&self.obstacles.bvh, others);
+        }
+        self.searched = look.changed.map(|_| x1.to_vec());
+        Ok(())
+    }
+
+    fn those_that_meet<'a>(
+        &'a self,
+        b: &'a Layer,
+        pairs: &'a CandidatePairs,
+        ways: (&'a [Vec3], &'a [Vec3]),
+        look: &'a Look<'a>,
+    ) -> impl ParallelIterator<Item = Candidate> + 'a {
+        let a = &self.cloth;
         let corners =
             |layer: &Layer, face: u32| layer.faces[face as usize].map(|v| v + layer.first);
-        let pairs = &self.pairs;
         let vertex_face = pairs.vertex_face.par_iter().with_min_len(CHUNK);
-        out.par_extend(vertex_face.filter_map(|&[v, f]| {
+        let vertex_face = vertex_face.filter_map(move |&[v, f]| {
             let [p, q, r] = corners(b, f);
-            meets(Kind::VertexFace, [v + a.first, p, q, r])
-        }));
+            self.meet(Kind::VertexFace, [v + a.first, p, q, r], ways, look)
+        });
         let face_vertex = pairs.face_vertex.par_iter().with_min_len(CHUNK);
-        out.par_extend(face_vertex.filter_map(|&[f, v]| {
+        let face_vertex = face_vertex.filter_map(move |&[f, v]| {
             let [p, q, r] = corners(a, f);
-            meets(Kind::VertexFace, [v + b.first, p, q, r])
-        }));
+            self.meet(Kind::VertexFace, [v + b.first, p, q, r], ways, look)
+        });
         let edge_edge = pairs.edge_edge.par_iter().with_min_len(CHUNK);
-        out.par_extend(edge_edge.filter_map(|&[e, f]| {
+        let edge_edge = edge_edge.filter_map(move |&[e, f]| {
             let [p, q] = a.edges[e as usize].map(|v| v + a.first);
             let [r, s] = b.edges[f as usize].map(|v| v + b.first);
-            meets(Kind::EdgeEdge, [p, q, r, s])
-        }));
+            self.meet(Kind::EdgeEdge, [p, q, r, s], ways, look)
+        });
+        vertex_face.chain(face_vertex).chain(edge_edge)
+    }
+
+    fn meet(
+        &self,
+        kind: Kind,
+        vertices: [u32; 4],
+        (x0, x1): (&[Vec3], &[Vec3]),
+        look: &Look,
+    ) -> Option<Candidate> {
+        let counts = |changed: &[bool]| vertices.iter().any(|v| changed[*v as usize]);
+        if !look.changed.is_none_or(counts) || look.tangle.leaves_out(kind, vertices) {
+            return None;
+        }
+        let second = if kind == Kind::EdgeEdge { 2 } else { 1 };
+        let parties = [self.party(vertices[0]), self.party(vertices[second])];
+        if look.tangle.encloses(parties, vertices) {
+            return None;
+        }
+        meeting(kind, parties, vertices, x0, x1)
     }
 }
 

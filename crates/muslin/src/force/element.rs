@@ -49,6 +49,22 @@ pub trait Element<const N: usize>: Send + Sync {
 
     /// Overwrites `out` with gradient and Hessian; the Hessian must be positive semi-definite.
     fn linearise(&self, x: &[Vec3; N], out: &mut Tangent<N>);
+
+    /// The Hessian of [`Self::linearise`] times `d`. Elements whose Hessian is a sum of few outer products do better
+    /// than this.
+    fn product(&self, x: &[Vec3; N], d: &[Vec3; N]) -> [Vec3; N] {
+        let mut tangent = Tangent::default();
+        self.linearise(x, &mut tangent);
+        let mut out = [Vec3::ZERO; N];
+        for a in 0..N {
+            out[a] += tangent.hessian[a][a] * d[a];
+            for b in a + 1..N {
+                out[a] += tangent.hessian[a][b] * d[b];
+                out[b] += tangent.hessian[a][b].transpose() * d[a];
+            }
+        }
+        out
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +167,12 @@ pub(crate) mod testing {
             }
             scale = scale.max(form.abs());
             assert!(form >= -1e-9 * scale, "negative curvature {form}");
+            let product = element.product(x, &d);
+            for a in 0..N {
+                let exact: Vec3 = (0..N).map(|b| block(&tangent, a, b) * d[b]).sum();
+                let error = product[a].distance(exact);
+                assert!(error <= 1e-9 * scale, "product differs by {error}");
+            }
         }
     }
 }

@@ -34,7 +34,27 @@ impl<E: Element<N>, const N: usize> ElementGroup<E, N> {
     }
 
     fn gather(element: &E, x: &[Vec3]) -> [Vec3; N] {
-        element.vertices().map(|v| x[v as usize])
+        // A loop: mapping an array of twelve is not unrolled.
+        let vertices = element.vertices();
+        let mut gathered = [Vec3::ZERO; N];
+        for (to, v) in gathered.iter_mut().zip(vertices) {
+            *to = x[v as usize];
+        }
+        gathered
+    }
+
+    /// Adds what elements do to their vertices to the rows of a chunk.
+    fn add_forces(&self, chunk: usize, rows: &mut [Vec3], forces: impl Fn(&E) -> [Vec3; N]) {
+        let range = self.chunk_start[chunk] as usize..self.chunk_start[chunk + 1] as usize;
+        for &i in &self.chunk_elements[range] {
+            let element = &self.elements[i as usize];
+            let forces = forces(element);
+            for (v, force) in element.vertices().into_iter().zip(forces) {
+                if v as usize / CHUNK == chunk {
+                    rows[v as usize % CHUNK] += force;
+                }
+            }
+        }
     }
 }
 
@@ -46,6 +66,7 @@ trait AnyGroup: Send + Sync {
     fn energy(&self, x: &[Vec3], chunk: usize) -> f64;
     fn add_to(&self, x: &[Vec3], target: &mut ChunkTarget);
     fn add_gradient(&self, x: &[Vec3], chunk: usize, gradient: &mut [Vec3]);
+    fn add_product(&self, x: &[Vec3], d: &[Vec3], chunk: usize, out: &mut [Vec3]);
     fn bytes(&self) -> usize;
     fn len(&self) -> usize;
 }
@@ -152,16 +173,13 @@ impl<E: Element<N>, const N: usize> AnyGroup for ElementGroup<E, N> {
     }
 
     fn add_gradient(&self, x: &[Vec3], chunk: usize, gradient: &mut [Vec3]) {
-        let range = self.chunk_start[chunk] as usize..self.chunk_start[chunk + 1] as usize;
-        for &i in &self.chunk_elements[range] {
-            let element = &self.elements[i as usize];
-            let g = element.gradient(&Self::gather(element, x));
-            for (v, g) in element.vertices().into_iter().zip(g) {
-                if v as usize / CHUNK == chunk {
-                    gradient[v as usize % CHUNK] += g;
-                }
-            }
-        }
+        self.add_forces(chunk, gradient, |e| e.gradient(&Self::gather(e, x)));
+    }
+
+    fn add_product(&self, x: &[Vec3], d: &[Vec3], chunk: usize, out: &mut [Vec3]) {
+        self.add_forces(chunk, out, |e| {
+            e.product(&Self::gather(e, x), &Self::gather(e, d))
+        });
     }
 
     fn bytes(&self) -> usize {
@@ -272,6 +290,40 @@ impl Forces {
                     group.add_gradient(x, chunk, rows);
                 }
             });
+    }
+
+    /// Number of groups: elements of one kind each.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Writes the gradient of the groups that are chosen to `out`.
+    pub fn gradient_of(&self, chosen: &[bool], x: &[Vec3], out: &mut [Vec3]) {
+        self.rows_of(chosen, out, |group, chunk, rows| {
+            group.add_gradient(x, chunk, rows);
+        });
+    }
+
+    /// Writes the Hessian of the groups that are chosen, times `d`, to `out`.
+    pub fn product_of(&self, chosen: &[bool], x: &[Vec3], d: &[Vec3], out: &mut [Vec3]) {
+        self.rows_of(chosen, out, |group, chunk, rows| {
+            group.add_product(x, d, chunk, rows);
+        });
+    }
+
+    fn rows_of(
+        &self,
+        chosen: &[bool],
+        out: &mut [Vec3],
+        add: impl Fn(&dyn AnyGroup, usize, &mut [Vec3]) + Sync,
+    ) {
+        let rows = out.par_chunks_mut(CHUNK).enumerate();
+        rows.for_each(|(chunk, rows)| {
+            rows.fill(Vec3::ZERO);
+            for (group, _) in self.groups.iter().zip(chosen).filter(|(_, c)| **c) {
+                add(group.as_ref(), chunk, rows);
+            }
+        });
     }
 
     /// Adds the gradient to `gradient` and `scale` times the Hessian to `blocks`.

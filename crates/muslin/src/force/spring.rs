@@ -38,6 +38,19 @@ impl Spring {
         (self.stiffness * all, ease)
     }
 
+    /// Direction, and second derivative of the energy along it and across, N/m. Under pressure the latter would be
+    /// negative and is left out.
+    fn curvature(&self, x: &[Vec3; 2]) -> (Vec3, f64, f64) {
+        let d = x[1] - x[0];
+        let l = d.length();
+        let along = self.stiffness * (1.0 + self.viscosity);
+        if l > 0.0 {
+            (d / l, along, (self.tension(l) / l).max(0.0))
+        } else {
+            (Vec3::ZERO, along, 0.0)
+        }
+    }
+
     /// Derivative of the energy by the length, N.
     fn tension(&self, length: f64) -> f64 {
         self.stiffness
@@ -63,25 +76,27 @@ impl Element<2> for Spring {
 
     fn gradient(&self, x: &[Vec3; 2]) -> [Vec3; 2] {
         let d = x[1] - x[0];
-        let pull = d.normalize_or_zero() * self.tension(d.length());
+        let l = d.length();
+        let pull = if l > 0.0 {
+            d * (self.tension(l) / l)
+        } else {
+            Vec3::ZERO
+        };
         [-pull, pull]
     }
 
     fn linearise(&self, x: &[Vec3; 2], out: &mut Tangent<2>) {
-        let d = x[1] - x[0];
-        let l = d.length();
-        let n = d.normalize_or_zero();
-        let along = outer(n, n);
-        // Under pressure the sideways part would be negative.
-        let across = if l > 0.0 {
-            (self.tension(l) / l).max(0.0)
-        } else {
-            0.0
-        };
-        let k =
-            along * (self.stiffness * (1.0 + self.viscosity)) + (Mat3::IDENTITY - along) * across;
+        let (n, along, across) = self.curvature(x);
+        let k = outer(n, n) * (along - across) + Mat3::IDENTITY * across;
         out.gradient = self.gradient(x);
         out.hessian = [[k, -k], [-k, k]];
+    }
+
+    fn product(&self, x: &[Vec3; 2], d: &[Vec3; 2]) -> [Vec3; 2] {
+        let (n, along, across) = self.curvature(x);
+        let d = d[1] - d[0];
+        let pull = n * ((along - across) * n.dot(d)) + d * across;
+        [-pull, pull]
     }
 }
 

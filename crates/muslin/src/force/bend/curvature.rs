@@ -52,11 +52,22 @@ pub struct CurvaturePatch {
     viscosity: f64,
 }
 
-/// Curvature, its gradient's direction (the triangle's normal) and the gradient's weights along it.
+/// Curvature and what its gradient is made of: that of a vertex points along the triangle's normal, and is the
+/// stencil's weight for it, at the triangle's own corners less what the turning of the normal adds.
 struct Measured {
     curvature: [f64; 3],
     normal: Vec3,
-    weights: [[f64; 3]; PATCH],
+    /// Sums of positions by the stencil's weights.
+    second: [Vec3; 3],
+    /// Gradients of the corners' hat functions: the normal turns by δn = -Σ hat_a (n·δx_a).
+    hats: [Vec3; 3],
+}
+
+impl Measured {
+    /// What turning the normal takes from the weights of a corner.
+    fn turning(&self, corner: usize) -> [f64; 3] {
+        self.second.map(|s| self.hats[corner].dot(s))
+    }
 }
 
 impl CurvaturePatch {
@@ -102,27 +113,27 @@ impl CurvaturePatch {
 
     fn measure(&self, x: &[Vec3; PATCH]) -> Measured {
         let area_vector = (x[1] - x[0]).cross(x[2] - x[0]);
-        let normal = area_vector.normalize_or_zero();
         let double_area = area_vector.length().max(f64::MIN_POSITIVE);
-        let mut second = [Vec3::ZERO; 3];
-        for (x, w) in x.iter().zip(&self.stencil.weights) {
-            for i in 0..3 {
-                second[i] += *x * w[i];
-            }
-        }
-        let mut weights = self.stencil.weights;
-        // The normal turns with the triangle's own corners: δn = -Σ ∇N_a (n·δx_a).
-        for a in 0..3 {
-            let hat = normal.cross(x[(a + 2) % 3] - x[(a + 1) % 3]) / double_area;
-            for i in 0..3 {
-                weights[a][i] -= hat.dot(second[i]);
-            }
-        }
+        let normal = area_vector / double_area;
+        let second = self.weighted(x);
+        let over = normal / double_area;
         Measured {
             curvature: second.map(|s| normal.dot(s)),
             normal,
-            weights,
+            second,
+            hats: std::array::from_fn(|a| over.cross(x[(a + 2) % 3] - x[(a + 1) % 3])),
         }
+    }
+
+    /// Sums by the stencil's weights.
+    fn weighted(&self, x: &[Vec3; PATCH]) -> [Vec3; 3] {
+        let mut sums = [Vec3::ZERO; 3];
+        for (x, w) in x.iter().zip(&self.stencil.weights) {
+            for i in 0..3 {
+                sums[i] += *x * w[i];
+            }
+        }
+        sums
     }
 
     /// Derivative of the energy by the curvature, N.
@@ -133,12 +144,15 @@ impl CurvaturePatch {
         self.moduli.moment(&effective).map(|m| m * self.area)
     }
 
-    fn gradient_of(&self, m: &Measured) -> [Vec3; PATCH] {
-        let moment = self.moment(&m.curvature);
-        std::array::from_fn(|a| {
-            let w = m.weights[a];
-            m.normal * (w[0] * moment[0] + w[1] * moment[1] + w[2] * moment[2])
-        })
+    /// Forces of a moment (N) on the vertices.
+    fn spread(&self, m: &Measured, moment: [f64; 3]) -> [Vec3; PATCH] {
+        let dot = |w: &[f64; 3]| w[0] * moment[0] + w[1] * moment[1] + w[2] * moment[2];
+        let mut out: [Vec3; PATCH] =
+            std::array::from_fn(|a| m.normal * dot(&self.stencil.weights[a]));
+        for (a, force) in out.iter_mut().enumerate().take(3) {
+            *force -= m.normal * dot(&m.turning(a));
+        }
+        out
     }
 }
 
@@ -163,21 +177,40 @@ impl Element<PATCH> for CurvaturePatch {
     }
 
     fn gradient(&self, x: &[Vec3; PATCH]) -> [Vec3; PATCH] {
-        self.gradient_of(&self.measure(x))
+        let m = self.measure(x);
+        self.spread(&m, self.moment(&m.curvature))
     }
 
     /// Gauss-Newton, hence semi-definite: every block is a multiple of n nᵀ.
     fn linearise(&self, x: &[Vec3; PATCH], out: &mut Tangent<PATCH>) {
         let m = self.measure(x);
-        out.gradient = self.gradient_of(&m);
+        out.gradient = self.spread(&m, self.moment(&m.curvature));
+        let mut weights = self.stencil.weights;
+        for (a, w) in weights.iter_mut().enumerate().take(3) {
+            let turning = m.turning(a);
+            *w = std::array::from_fn(|i| w[i] - turning[i]);
+        }
         let nn = outer(m.normal, m.normal) * (self.area * (1.0 + self.viscosity));
-        let stiff: [[f64; 3]; PATCH] = std::array::from_fn(|a| self.moduli.moment(&m.weights[a]));
+        let stiff: [[f64; 3]; PATCH] = std::array::from_fn(|a| self.moduli.moment(&weights[a]));
         for a in 0..PATCH {
             for b in a..PATCH {
-                let (s, w) = (stiff[a], m.weights[b]);
+                let (s, w) = (stiff[a], weights[b]);
                 out.hessian[a][b] = nn * (s[0] * w[0] + s[1] * w[1] + s[2] * w[2]);
             }
         }
+    }
+
+    fn product(&self, x: &[Vec3; PATCH], d: &[Vec3; PATCH]) -> [Vec3; PATCH] {
+        let m = self.measure(x);
+        let mut change = self.weighted(d).map(|s| m.normal.dot(s));
+        for (a, d) in d.iter().enumerate().take(3) {
+            let (turning, rise) = (m.turning(a), m.normal.dot(*d));
+            for i in 0..3 {
+                change[i] -= turning[i] * rise;
+            }
+        }
+        let scale = self.area * (1.0 + self.viscosity);
+        self.spread(&m, self.moduli.moment(&change).map(|m| m * scale))
     }
 }
 

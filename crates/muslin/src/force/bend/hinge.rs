@@ -174,6 +174,12 @@ impl Element<4> for Hinge {
             }
         }
     }
+
+    fn product(&self, x: &[Vec3; 4], d: &[Vec3; 4]) -> [Vec3; 4] {
+        let (_, g) = dihedral(x);
+        let turn: f64 = g.iter().zip(d).map(|(g, d)| g.dot(*d)).sum();
+        g.map(|g| g * (self.stiffness * turn))
+    }
 }
 
 #[cfg(test)]

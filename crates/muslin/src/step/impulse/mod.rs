@@ -5,7 +5,9 @@
 //! in spite of the repulsions is tried again at half the length, down to the shortest, where the fail-safe resolves it;
 //! after three clean steps the length doubles.
 
+mod calm;
 mod dynamics;
+mod frequency;
 mod repulsion;
 
 use super::{Phases, StepError, StepReport, Stepper, finite};
@@ -14,7 +16,9 @@ use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
 use crate::world::{Body, World};
-use dynamics::Dynamics;
+use calm::Calm;
+use dynamics::{Dynamics, Ticks};
+use frequency::{Frequencies, Pace};
 use muslin_linalg::Vec3;
 use repulsion::Repulsions;
 
@@ -26,7 +30,9 @@ const MOST_HALVINGS: u32 = 10;
 /// The stepper and its working memory.
 pub struct Impulse {
     settings: ImpulseSettings,
+    frequencies: Frequencies,
     dynamics: Dynamics,
+    calm: Calm,
     limits: EdgeLimits,
     detector: Detector,
     repulsions: Repulsions,
@@ -46,7 +52,9 @@ impl Impulse {
     pub fn new(settings: ImpulseSettings) -> Self {
         Self {
             settings,
+            frequencies: Frequencies::default(),
             dynamics: Dynamics::default(),
+            calm: Calm::default(),
             limits: EdgeLimits::default(),
             detector: Detector::default(),
             repulsions: Repulsions::default(),
@@ -60,20 +68,21 @@ impl Impulse {
         }
     }
 
-    /// One collision step of `dt` (s). At the shortest length what meets is resolved; at others the answer is whether
+    /// One collision step. At the shortest length, one tick, what meets is resolved; at others the answer is whether
     /// the step was clean, and the state is left alone if not.
     fn collision_step(
         &mut self,
         world: &mut World,
-        dt: f64,
-        shortest: bool,
-        stable: f64,
+        ticks: Ticks,
+        pace: &Pace,
         report: &mut StepReport,
         phases: &mut Phases,
     ) -> Result<bool, StepError> {
+        let (dt, shortest) = (ticks.dt(), ticks.count == 1);
+        let proposal = (&mut self.x, &mut self.v);
         report.linear_iterations +=
             self.dynamics
-                .advance(world, dt, stable, &mut self.x, &mut self.v)?;
+                .advance(world, ticks, pace, &self.inverse_mass, proposal)?;
         self.proposed.clear();
         let ways = self.x.iter().zip(&world.state.x);
         self.proposed.extend(ways.map(|(b, a)| (*b - *a) / dt));
@@ -109,7 +118,7 @@ impl Impulse {
         report.contacts = counts[0];
         report.sticking = counts[1];
         report.sliding = counts[2];
-        self.finish(world, dt);
+        self.finish(world, pace, dt);
         report.sweeps += mended.searches;
         phases.done("velocities");
         Ok(mended.stage == Stage::Clean)
@@ -168,7 +177,7 @@ impl Impulse {
 
     /// Velocities at the end: what touches something keeps its mean velocity, the rest what the dynamics and the limits
     /// gave it; then damping. Takes over the new state.
-    fn finish(&mut self, world: &mut World, dt: f64) {
+    fn finish(&mut self, world: &mut World, pace: &Pace, dt: f64) {
         let mut touched = false;
         for i in 0..self.v.len() {
             if self.mean[i] == self.limited[i] {
@@ -179,10 +188,11 @@ impl Impulse {
             }
         }
         let (x, inverse) = (&self.x, &self.inverse_mass);
-        self.dynamics
-            .damp(world, x, &mut self.v, (dt, touched), inverse);
+        self.calm
+            .damp(world, pace, x, &mut self.v, (dt, touched), inverse);
         std::mem::swap(&mut world.state.x, &mut self.x);
         std::mem::swap(&mut world.state.v, &mut self.v);
+        self.dynamics.moved_on();
     }
 }
 
@@ -197,7 +207,8 @@ impl Stepper for Impulse {
                 time: begin + dt,
             })?;
         held_inverse_mass(world, &mut self.inverse_mass);
-        let stable = self.dynamics.stable_step(world);
+        self.dynamics.moved_on();
+        let pace = self.frequencies.pace(world);
         phases.done("prepare");
         let mut report = StepReport {
             vertices: world.state.x.len(),
@@ -209,7 +220,7 @@ impl Stepper for Impulse {
         world.touches.clear();
         world.impulses.clear();
         let before = world.state.v.clone();
-        let shortest = self.settings.smallest_step.max(stable);
+        let shortest = self.settings.smallest_step.max(pace.step);
         let halvings = (dt / shortest)
             .log2()
             .ceil()
@@ -222,9 +233,11 @@ impl Stepper for Impulse {
                 length /= 2;
             }
             world.time = begin + dt * (done as f64 / ticks as f64);
-            let h = dt * (length as f64 / ticks as f64);
-            let result =
-                self.collision_step(world, h, length == 1, stable, &mut report, &mut phases);
+            let step = Ticks {
+                count: length,
+                each: dt / ticks as f64,
+            };
+            let result = self.collision_step(world, step, &pace, &mut report, &mut phases);
             let was_clean = match result {
                 Ok(was_clean) => was_clean,
                 Err(e) => {
