@@ -95,27 +95,12 @@ impl FailSafe {
         span: Span,
         done: &mut Mended,
     ) -> Result<(), InputError> {
-        self.prepare(world, start, end, span)?;
-        if !self.meets(world, span, None, done)? {
-            return Ok(());
-        }
-        self.wanted.clear();
-        self.wanted.extend_from_slice(&self.v);
-        self.proposed.clear();
-        self.proposed.extend_from_slice(end);
         let stages = [
             (Stage::Impulses, Self::impulses as StageFn),
             (Stage::Projection, Self::projections),
             (Stage::Zones, Self::zones),
         ];
-        let mut solved = false;
-        for (stage, attempt) in stages {
-            done.stage = done.stage.max(stage);
-            solved = attempt(self, world, span, done)?;
-            if solved {
-                break;
-            }
-        }
+        let solved = self.try_stages(world, (start, end), span, &stages, done)?;
         if !solved && span.parts < MOST_PARTS {
             let half = Span {
                 dt: 0.5 * span.dt,
@@ -139,6 +124,33 @@ impl FailSafe {
         Ok(())
     }
 
+    /// Tries one stage after the other until nothing meets on the way from a start to a proposed end; where it ends is
+    /// then in `end`. Says whether one was enough.
+    fn try_stages(
+        &mut self,
+        world: &World,
+        (start, end): (&[Vec3], &[Vec3]),
+        span: Span,
+        stages: &[(Stage, StageFn)],
+        done: &mut Mended,
+    ) -> Result<bool, InputError> {
+        self.prepare(world, start, end, span)?;
+        if !self.meets(world, span, None, done)? {
+            return Ok(true);
+        }
+        self.wanted.clear();
+        self.wanted.extend_from_slice(&self.v);
+        self.proposed.clear();
+        self.proposed.extend_from_slice(end);
+        for (stage, attempt) in stages {
+            done.stage = done.stage.max(*stage);
+            if attempt(self, world, span, done)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Mends the end of a step: positions `x` (m) and velocities `v` (m/s) of the state, and says so in the report.
     /// Vertices that are put elsewhere get the velocity that takes them there.
     pub fn guard(
@@ -149,10 +161,57 @@ impl FailSafe {
         dt: f64,
         report: &mut StepReport,
     ) -> Result<Mended, StepError> {
-        let done = self.mend(world, x, dt).map_err(|e| StepError::Contact {
-            reason: e.to_string(),
-            time: world.time + dt,
-        })?;
+        let done = self
+            .mend(world, x, dt)
+            .map_err(|e| search_failed(&e, world.time + dt))?;
+        self.take_over(world, x, v, dt, &done, report);
+        Ok(done)
+    }
+
+    /// Like [`Self::guard`], but by impulses alone: none, and `x` and `v` as they were, if those are not enough.
+    pub fn guard_lightly(
+        &mut self,
+        world: &World,
+        x: &mut [Vec3],
+        v: &mut [Vec3],
+        dt: f64,
+        report: &mut StepReport,
+    ) -> Result<Option<Mended>, StepError> {
+        let mut done = Mended::default();
+        if world.contact.between == Between::Nothing {
+            return Ok(Some(done));
+        }
+        done.left_out = world.tangle.count();
+        let span = Span {
+            time: world.time,
+            dt,
+            parts: 0,
+        };
+        let stages = [(Stage::Impulses, Self::impulses as StageFn)];
+        let solved = self
+            .try_stages(world, (&world.state.x, x), span, &stages, &mut done)
+            .map_err(|e| search_failed(&e, world.time + dt))?;
+        if !solved {
+            return Ok(None);
+        }
+        if done.stage > Stage::Clean {
+            done.touched = (0..x.len()).filter(|i| x[*i] != self.end[*i]).count();
+            x.copy_from_slice(&self.end[..x.len()]);
+        }
+        self.take_over(world, x, v, dt, &done, report);
+        Ok(Some(done))
+    }
+
+    /// Gives vertices that were put elsewhere the velocity that takes them there, and tells the report.
+    fn take_over(
+        &self,
+        world: &World,
+        x: &[Vec3],
+        v: &mut [Vec3],
+        dt: f64,
+        done: &Mended,
+        report: &mut StepReport,
+    ) {
         if done.touched > 0 {
             for i in 0..x.len() {
                 if x[i] != self.proposed[i] {
@@ -166,7 +225,6 @@ impl FailSafe {
         }
         report.failsafe_vertices = report.failsafe_vertices.max(done.touched);
         report.trapped += done.trapped;
-        Ok(done)
     }
 
     /// Whether anything meets on the way to `end`, the proposed positions of the state `dt` (s) after the world's time.
@@ -185,10 +243,7 @@ impl FailSafe {
             parts: 0,
         };
         self.any_meets(world, end, span)
-            .map_err(|e| StepError::Contact {
-                reason: e.to_string(),
-                time: world.time + dt,
-            })
+            .map_err(|e| search_failed(&e, world.time + dt))
     }
 
     fn any_meets(&mut self, world: &World, end: &[Vec3], span: Span) -> Result<bool, InputError> {
@@ -381,6 +436,13 @@ impl FailSafe {
         (self.start, self.end) = (start, end);
         done.trapped += result?.trapped;
         Ok(())
+    }
+}
+
+fn search_failed(error: &InputError, time: f64) -> StepError {
+    StepError::Contact {
+        reason: error.to_string(),
+        time,
     }
 }
 

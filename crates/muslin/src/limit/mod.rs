@@ -14,6 +14,8 @@ pub struct EdgeLimits {
     revision: Option<u64>,
     sums: Vec<Vec3>,
     counts: Vec<u32>,
+    /// Vertices that have moved since their edges were last looked at: before this sweep, and in it.
+    moved: [Vec<bool>; 2],
 }
 
 /// What a limiter reached.
@@ -115,19 +117,31 @@ impl EdgeLimits {
         dt: f64,
         rule: &Rule,
     ) -> Limited {
-        let mut done = Limited::default();
-        loop {
+        let mut done = Limited {
+            strain: self.largest(x, v, dt, rule),
+            sweeps: 0,
+        };
+        let enough = rule.limit * (1.0 + SLACK);
+        while done.strain > enough && done.sweeps < rule.at_once {
+            self.sweep_at_once(x, v, inverse_mass, dt, rule);
             done.strain = self.largest(x, v, dt, rule);
-            if done.strain <= rule.limit * (1.0 + SLACK) || done.sweeps == MOST_SWEEPS {
-                return done;
-            }
-            if done.sweeps < rule.at_once {
-                self.sweep_at_once(x, v, inverse_mass, dt, rule);
-            } else {
-                self.sweep(x, v, inverse_mass, dt, rule, done.sweeps % 2 == 0);
-            }
             done.sweeps += 1;
         }
+        if done.strain <= enough {
+            return done;
+        }
+        for moved in &mut self.moved {
+            moved.clear();
+            moved.resize(x.len(), true);
+        }
+        // Edges whose ends have stayed since they were looked at are as they were: what a sweep sees is all there is.
+        let mut seen = done.strain;
+        while seen > enough && done.sweeps < MOST_SWEEPS {
+            seen = self.sweep(x, v, inverse_mass, dt, rule, done.sweeps.is_multiple_of(2));
+            done.sweeps += 1;
+        }
+        done.strain = self.largest(x, v, dt, rule);
+        done
     }
 
     /// Largest deviation from the rule's reference length.
@@ -140,29 +154,46 @@ impl EdgeLimits {
         self.edges.iter().map(deviation).fold(0.0, f64::max)
     }
 
-    /// One edge after the other, forth or back.
+    /// One edge after the other, forth or back, where something has moved. Says how far the worst was from its reference
+    /// before it was corrected.
     fn sweep(
-        &self,
+        &mut self,
         x: &[Vec3],
         v: &mut [Vec3],
         inverse_mass: &[Vec3],
         dt: f64,
         rule: &Rule,
         forth: bool,
-    ) {
+    ) -> f64 {
+        let [before, now_moved] = &mut self.moved;
+        std::mem::swap(before, now_moved);
+        now_moved.fill(false);
         let last = self.edges.len();
+        let mut worst: f64 = 0.0;
         for i in 0..last {
-            let ([a, b], rest) = &self.edges[if forth { i } else { last - 1 - i }];
-            let (now, next) = ends(x, v, *a, *b, dt);
-            let wanted = (rule.reference)(now.length(), *rest);
-            if let Some(change) = correction(next, wanted, rule.limit, dt) {
-                let [ia, ib] = [a, b].map(|i| inverse_mass[*i as usize].min_element());
-                if ia + ib > 0.0 {
-                    v[*a as usize] += change * (ia / (ia + ib));
-                    v[*b as usize] -= change * (ib / (ia + ib));
+            let ([a, b], rest) = self.edges[if forth { i } else { last - 1 - i }];
+            let ends_of = [a as usize, b as usize];
+            // Also what has moved in this sweep: the sooner it is seen, the fewer sweeps.
+            if !ends_of.iter().any(|v| before[*v] || now_moved[*v]) {
+                continue;
+            }
+            let (now, next) = ends(x, v, a, b, dt);
+            let wanted = (rule.reference)(now.length(), rest);
+            let Some(change) = correction(next, wanted, rule.limit, dt) else {
+                continue;
+            };
+            worst = worst.max((next.length() / wanted - 1.0).abs());
+            let [ia, ib] = ends_of.map(|i| inverse_mass[i].min_element());
+            if ia + ib > 0.0 {
+                v[ends_of[0]] += change * (ia / (ia + ib));
+                v[ends_of[1]] -= change * (ib / (ia + ib));
+                // A held end does not move; the other does.
+                for (v, inverse) in ends_of.into_iter().zip([ia, ib]) {
+                    now_moved[v] |= inverse > 0.0;
                 }
             }
         }
+        worst
     }
 
     /// All edges at once; each vertex takes the mean of what its edges ask for, by their number at the busier end, so

@@ -189,8 +189,8 @@ pub struct ImpulseSettings {
     pub strain_limit: f64,
     /// Largest change of an edge's length in a collision step, as a fraction; 0 for no limit.
     pub rate_limit: f64,
-    /// Collision steps in which something meets are halved down to this length, s, and resolved there. The largest is
-    /// `time_step`.
+    /// Collision steps in which something meets are halved as long as they are no shorter than this, s, and resolved
+    /// there. The longest is `time_step`.
     pub smallest_step: f64,
 }
 
@@ -199,7 +199,7 @@ impl Default for ImpulseSettings {
         Self {
             strain_limit: 0.1,
             rate_limit: 0.1,
-            smallest_step: 1e-3,
+            smallest_step: 2e-3,
         }
     }
 }

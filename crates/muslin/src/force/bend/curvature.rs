@@ -59,7 +59,7 @@ struct Measured {
     normal: Vec3,
     /// Sums of positions by the stencil's weights.
     second: [Vec3; 3],
-    /// Gradients of the corners' hat functions: the normal turns by δn = -Σ hat_a (n·δx_a).
+    /// Gradients of the corners' hat functions: the normal turns by `δn = -Σ hat_a (n·δx_a)`.
     hats: [Vec3; 3],
 }
 

@@ -14,7 +14,7 @@ const ONLY_DASHPOT: f64 = 1e-9;
 /// Change of velocity that is left, as a part of the first and in m/s, and most products with the stiffness.
 const PART: f64 = 3e-3;
 const LEAST: f64 = 1e-5;
-const MOST: usize = 30;
+const MOST: usize = 20;
 
 /// Working memory of the solve.
 #[derive(Default)]

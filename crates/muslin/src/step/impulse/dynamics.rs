@@ -177,7 +177,7 @@ impl Dynamics {
     /// Changes velocities by the forces over so long, s; what is held has no inverse mass.
     fn kick(&self, v: &mut [Vec3], inverse_mass: &[Vec3], fast: f64, slow: f64) {
         let forces = self.fast.par_iter().zip(&self.slow[..]);
-        let all = v.par_iter_mut().zip(&inverse_mass[..]).zip(forces);
+        let all = v.par_iter_mut().zip(inverse_mass).zip(forces);
         all.with_min_len(4096).for_each(|((v, m), (f, s))| {
             let mut impulse = *f * fast;
             if slow > 0.0 {

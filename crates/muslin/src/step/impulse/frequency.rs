@@ -15,8 +15,9 @@ const SAFETY: f64 = 0.8;
 const SLOW: f64 = 4.0;
 /// How often, at most: steps of the stiff elements for one of the others.
 const MOST_RATIO: usize = 8;
-/// Products with the stiffness to find a frequency.
+/// Products with the stiffness to find a frequency, and to see whether it is low.
 const PRODUCTS: usize = 8;
+const GLANCE: usize = 3;
 
 /// Steps of the internal dynamics.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,9 +53,15 @@ impl Frequencies {
         world.forces.begin_step(x, v, &context);
         let groups = world.forces.groups();
         let one = |g: usize| (0..groups).map(|k| k == g).collect::<Vec<bool>>();
-        let squares: Vec<f64> = (0..groups)
-            .map(|g| self.highest_square(world, &one(g), PRODUCTS))
+        let mut squares: Vec<f64> = (0..groups)
+            .map(|g| self.highest_square(world, &one(g), GLANCE))
             .collect();
+        let highest = squares.iter().fold(0.0, |m: f64, s| m.max(*s));
+        for (g, square) in squares.iter_mut().enumerate() {
+            if *square * 2.0 * SLOW * SLOW > highest {
+                *square = self.highest_square(world, &one(g), PRODUCTS);
+            }
+        }
         let highest = squares.iter().fold(0.0, |m: f64, s| m.max(*s));
         let mut slow: Vec<bool> = squares
             .iter()

@@ -2,8 +2,8 @@
 //! with friction and the fail-safe put it right.
 //!
 //! Collisions are looked for in steps of their own. They begin as long as the stepper's; a step in which something meets
-//! in spite of the repulsions is tried again at half the length, down to the shortest, where the fail-safe resolves it;
-//! after three clean steps the length doubles.
+//! in spite of the repulsions is tried again at half the length, down to where impulses may resolve it; if they do not
+//! suffice, further down to the shortest, where the fail-safe does all it can. After three good steps the length doubles.
 
 mod calm;
 mod dynamics;
@@ -12,7 +12,7 @@ mod repulsion;
 
 use super::{Phases, StepError, StepReport, Stepper, finite};
 use crate::contact::{DetectParams, Detector};
-use crate::failsafe::{FailSafe, Stage, held_inverse_mass};
+use crate::failsafe::{FailSafe, Mended, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
 use crate::world::{Body, World};
@@ -22,8 +22,10 @@ use frequency::{Frequencies, Pace};
 use muslin_linalg::Vec3;
 use repulsion::Repulsions;
 
-/// Clean steps after which a collision step is doubled.
-const CLEAN: usize = 3;
+/// Good steps after which a collision step is doubled.
+const GOOD: usize = 3;
+/// Halvings below the length at which impulses may resolve what meets.
+const LAST_HALVINGS: u32 = 2;
 /// Most halvings of a collision step.
 const MOST_HALVINGS: u32 = 10;
 
@@ -68,17 +70,17 @@ impl Impulse {
         }
     }
 
-    /// One collision step. At the shortest length, one tick, what meets is resolved; at others the answer is whether
-    /// the step was clean, and the state is left alone if not.
+    /// One collision step. At the shortest length, one tick, what meets is resolved at any price; up to `light` ticks, by
+    /// impulses. The answer is how far the fail-safe had to go; none if that did not do, and the state is left alone.
     fn collision_step(
         &mut self,
         world: &mut World,
-        ticks: Ticks,
+        (ticks, light): (Ticks, usize),
         pace: &Pace,
         report: &mut StepReport,
         phases: &mut Phases,
-    ) -> Result<bool, StepError> {
-        let (dt, shortest) = (ticks.dt(), ticks.count == 1);
+    ) -> Result<Option<Stage>, StepError> {
+        let dt = ticks.dt();
         let proposal = (&mut self.x, &mut self.v);
         report.linear_iterations +=
             self.dynamics
@@ -98,15 +100,18 @@ impl Impulse {
             }
         }
         finite(world, &self.x, &self.v, world.time + dt)?;
-        if !shortest && self.guard.meets_on_the_way(world, &self.x, dt)? {
-            phases.done("fail-safe");
-            return Ok(false);
-        }
-        let mended = if shortest {
-            self.guard
-                .guard(world, &mut self.x, &mut self.mean[..n], dt, report)?
+        let (guard, x, mean) = (&mut self.guard, &mut self.x, &mut self.mean[..n]);
+        let mended = if ticks.count == 1 {
+            Some(guard.guard(world, x, mean, dt, report)?)
+        } else if ticks.count <= light {
+            guard.guard_lightly(world, x, mean, dt, report)?
         } else {
-            Default::default()
+            let meets = guard.meets_on_the_way(world, x, dt)?;
+            (!meets).then(Mended::default)
+        };
+        let Some(mended) = mended else {
+            phases.done("fail-safe");
+            return Ok(None);
         };
         phases.done("fail-safe");
         let counts = self.repulsions.leave(
@@ -121,7 +126,7 @@ impl Impulse {
         self.finish(world, pace, dt);
         report.sweeps += mended.searches;
         phases.done("velocities");
-        Ok(mended.stage == Stage::Clean)
+        Ok(Some(mended.stage))
     }
 
     /// Limits strain and its rate.
@@ -220,13 +225,11 @@ impl Stepper for Impulse {
         world.touches.clear();
         world.impulses.clear();
         let before = world.state.v.clone();
-        let shortest = self.settings.smallest_step.max(pace.step);
-        let halvings = (dt / shortest)
-            .log2()
-            .ceil()
-            .clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
-        let ticks = 1usize << halvings;
-        let (mut done, mut length, mut clean) = (0, ticks, 0);
+        // Rounding must not take the last halving away.
+        let times = (dt / self.settings.smallest_step * (1.0 + 1e-9)).log2();
+        let halvings = times.clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
+        let (ticks, light) = (1usize << (halvings + LAST_HALVINGS), 1 << LAST_HALVINGS);
+        let (mut done, mut length, mut good) = (0, ticks, 0);
         while done < ticks {
             // Lengths are powers of two and begin at their own multiples, so that they fill the step.
             while done % length != 0 {
@@ -237,25 +240,31 @@ impl Stepper for Impulse {
                 count: length,
                 each: dt / ticks as f64,
             };
-            let result = self.collision_step(world, step, &pace, &mut report, &mut phases);
-            let was_clean = match result {
-                Ok(was_clean) => was_clean,
+            let result = self.collision_step(world, (step, light), &pace, &mut report, &mut phases);
+            report.iterations += 1;
+            match result {
+                Ok(None) => {
+                    length /= 2;
+                    good = 0;
+                    continue;
+                }
+                Ok(Some(stage)) => {
+                    let fine = if length < light {
+                        Stage::Impulses
+                    } else {
+                        Stage::Clean
+                    };
+                    good = if stage <= fine { good + 1 } else { 0 };
+                }
                 Err(e) => {
                     world.time = begin;
                     return Err(e);
                 }
-            };
-            report.iterations += 1;
-            if !was_clean && length > 1 {
-                length /= 2;
-                clean = 0;
-                continue;
             }
             done += length;
-            clean = if was_clean { clean + 1 } else { 0 };
-            if clean == CLEAN && length < ticks {
+            if good == GOOD && length < ticks {
                 length *= 2;
-                clean = 0;
+                good = 0;
             }
         }
         world.time = begin;
