@@ -42,6 +42,7 @@ pub(crate) struct Admm {
     anderson: Anderson,
     copies: Vec<Vec3>,
     force: Vec<Vec3>,
+    pull: Vec<Vec3>,
     first: Kept,
     best: Kept,
 }
@@ -195,14 +196,13 @@ impl Admm {
     ) -> f64 {
         let count = self.lumped.touched.len();
         let [copies, duals, scaled] = split(&mut self.anderson.x, count);
-        for (v, b) in v.iter_mut().zip(problem.b) {
-            *v = -*b;
-        }
+        self.pull.clear();
+        self.pull.extend(problem.b.iter().map(|b| -*b));
         for (k, &n) in self.lumped.touched.iter().enumerate() {
             let n = n as usize;
-            v[n] += self.lumped.weights[n] * (copies[k] - duals[k]);
+            self.pull[n] += self.lumped.weights[n] * (copies[k] - duals[k]);
         }
-        self.system.solve(v);
+        self.system.improve(&self.pull, v);
         for ((scaled, r), prepared) in scaled.iter().zip(&mut *r).zip(contacts) {
             *r = prepared.rho * *scaled;
         }
