@@ -165,7 +165,10 @@ thickness = 1e-3
 #[test]
 fn stiff_pieces_tip_over_as_fast_as_they_should() {
     let fall = |method: &str| {
-        let changes = [Override::parse(&format!("solver.method={method}")).unwrap()];
+        let method = format!("solver.method={method}");
+        // Linearised once, the implicit step holds back stiff pieces that turn.
+        let changes = [method.as_str(), "solver.implicit.scheme=newton"];
+        let changes = changes.map(|c| Override::parse(c).unwrap());
         let source = SceneSource::from_text("overhang", OVERHANG);
         let mut s = Simulation::new(&source, &changes, 1).unwrap();
         run(&mut s, 8);
@@ -173,9 +176,9 @@ fn stiff_pieces_tip_over_as_fast_as_they_should() {
     };
     let (implicit, admm) = (fall("implicit"), fall("admm"));
     println!("lowest {implicit} {admm}");
-    assert!(implicit < -0.01, "{implicit}");
+    assert!(implicit < -0.05, "{implicit}");
     assert!(
-        (admm - implicit).abs() < 0.1 * implicit.abs(),
+        (admm - implicit).abs() < 0.02 * implicit.abs(),
         "{admm} {implicit}"
     );
 }
