@@ -43,6 +43,8 @@ pub(crate) struct Admm {
     copies: Vec<Vec3>,
     force: Vec<Vec3>,
     pull: Vec<Vec3>,
+    /// Copies less duals that the velocities stand for.
+    pulled: Vec<Vec3>,
     first: Kept,
     best: Kept,
 }
@@ -102,6 +104,7 @@ impl Admm {
             if self.system.factorise_shifted(problem, shift).is_err() {
                 break;
             }
+            self.system.choose_part(|n| shift[n] != Vec3::ZERO);
             let stop = Stop {
                 tolerance,
                 max_iterations,
@@ -137,12 +140,17 @@ impl Admm {
             problem, contacts, ..
         } = *given;
         self.start(problem, contacts, v, r);
-        let (mut halved_to, mut halved_at) = (f64::INFINITY, end.iterations);
+        let begun = end.iterations;
+        let (mut halved_to, mut halved_at) = (f64::INFINITY, begun);
         let mut gap = f64::INFINITY;
         while end.iterations < stop.max_iterations && end.iterations - halved_at < PATIENCE[1] {
+            let whole = end.iterations == begun
+                || (end.iterations + 1).is_multiple_of(ITERATIONS_PER_CHECK)
+                || gap < 2.0 * stop.tolerance;
             end.iterations += 1;
-            gap = self.iterate(problem, contacts, stop.sweeps, gap, v, r);
-            if end.iterations.is_multiple_of(ITERATIONS_PER_CHECK) || gap < 2.0 * stop.tolerance {
+            self.pull_together(problem, whole, v);
+            gap = self.settle(problem, contacts, stop.sweeps, gap, v, r);
+            if whole {
                 impulses(problem, r, &mut self.force);
                 let residual = measure(given, v, r, &self.force);
                 let error = aim(&residual);
@@ -172,6 +180,7 @@ impl Admm {
         impulses(problem, r, &mut self.force);
         self.copies.clear();
         self.copies.extend_from_slice(v);
+        self.pulled.resize(v.len(), Vec3::ZERO);
         let touched = &self.lumped.touched;
         self.anderson.reset(2 * touched.len() + r.len());
         let [copies, duals, scaled] = split(&mut self.anderson.x, touched.len());
@@ -183,26 +192,47 @@ impl Admm {
         scale(contacts, r, scaled);
     }
 
-    /// One iteration from the state to its image; returns how far velocities and copies are apart, m/s, which was `last`
-    /// before.
-    fn iterate(
+    /// Velocities for the copies and duals of the state: all of them, or only where contacts touch, by what has changed
+    /// since the last iteration. That is quicker, and a whole solve mends what it leaves.
+    fn pull_together(&mut self, problem: &FrictionProblem, whole: bool, v: &mut [Vec3]) {
+        let touched = &self.lumped.touched;
+        let [copies, duals, _] = split(&mut self.anderson.x, touched.len());
+        let pulls = touched.iter().zip(copies.iter().zip(duals.iter()));
+        let pulls = pulls.map(|(n, (copy, dual))| (*n as usize, *copy - *dual));
+        if whole {
+            self.pull.clear();
+            self.pull.extend(problem.b.iter().map(|b| -*b));
+            for (n, pull) in pulls {
+                self.pull[n] += self.lumped.weights[n] * pull;
+                self.pulled[n] = pull;
+            }
+            self.system.improve(&self.pull, v);
+        } else {
+            self.pull.fill(Vec3::ZERO);
+            for (n, pull) in pulls {
+                self.pull[n] = self.lumped.weights[n] * (pull - self.pulled[n]);
+                self.pulled[n] = pull;
+            }
+            self.system.follow(&mut self.pull);
+            for &n in touched {
+                v[n as usize] += self.pull[n as usize];
+            }
+        }
+    }
+
+    /// The other half of an iteration, from velocities to the image of the state; returns how far velocities and copies
+    /// are apart, m/s, which was `last` before.
+    fn settle(
         &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
         sweeps: usize,
         last: f64,
-        v: &mut [Vec3],
+        v: &[Vec3],
         r: &mut [Vec3],
     ) -> f64 {
         let count = self.lumped.touched.len();
-        let [copies, duals, scaled] = split(&mut self.anderson.x, count);
-        self.pull.clear();
-        self.pull.extend(problem.b.iter().map(|b| -*b));
-        for (k, &n) in self.lumped.touched.iter().enumerate() {
-            let n = n as usize;
-            self.pull[n] += self.lumped.weights[n] * (copies[k] - duals[k]);
-        }
-        self.system.improve(&self.pull, v);
+        let [_, duals, scaled] = split(&mut self.anderson.x, count);
         for ((scaled, r), prepared) in scaled.iter().zip(&mut *r).zip(contacts) {
             *r = prepared.rho * *scaled;
         }
