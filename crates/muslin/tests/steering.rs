@@ -255,3 +255,50 @@ fn surfaces_in_a_scene_are_meshes_like_any_other() {
         assert!(!error.remedy.is_empty() && error.line.is_some());
     }
 }
+
+/// A pin whose formula ends in the middle of a step.
+const UNDEFINED: &str = r#"
+[output]
+frame_rate = 50
+[solver]
+time_step = 0.01
+[cloth.sheet]
+grid = { size = [0.3, 0.3], cells = [8, 8] }
+fabric = "wool-woven"
+[pin.corner]
+cloth = "sheet"
+vertices = [0]
+path = { z = "0.01*sqrt(0.0375 - t)" }
+"#;
+
+#[test]
+fn a_step_that_fails_leaves_the_state_before_it() {
+    for method in ["implicit", "impulse", "admm"] {
+        let mut simulation = simulation(UNDEFINED);
+        let method = Override::parse(&format!("solver.method={method}")).unwrap();
+        simulation.change(&[method]).unwrap();
+        go(&mut simulation, 3);
+        let kept = simulation.world.state.clone();
+        assert!(simulation.advance().is_err());
+        assert_eq!(simulation.world.state.x, kept.x);
+        assert_eq!(simulation.world.state.v, kept.v);
+        assert_eq!(simulation.steps(), 3);
+        assert_eq!(simulation.world.time, 0.03);
+        // Mended, it goes on.
+        let path = Override::parse("pin.corner.path.z=0").unwrap();
+        simulation.change(&[path]).unwrap();
+        go(&mut simulation, 2);
+    }
+}
+
+#[test]
+fn threads_can_be_started_anew() {
+    let (mut first, mut second) = (simulation(SCENE), simulation(SCENE));
+    first.advance().unwrap();
+    second.advance().unwrap();
+    second.restart_threads().unwrap();
+    go(&mut first, 3);
+    go(&mut second, 3);
+    assert_eq!(first.world.state.x, second.world.state.x);
+    assert_eq!(second.threads(), 1);
+}
