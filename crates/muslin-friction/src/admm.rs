@@ -11,7 +11,7 @@ use crate::lumped::{Lumped, scale};
 use crate::newton::System;
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
-use crate::residual::{Residual, impulses, measure};
+use crate::residual::{Residual, contact_errors, impulses, measure};
 use muslin_linalg::Vec3;
 
 /// Sweeps over the contacts of an iteration at most, to begin with and once iterations have stalled.
@@ -20,8 +20,9 @@ const INNER_SWEEPS: [usize; 2] = [10, 100];
 const INNER_ACCURACY: f64 = 0.05;
 /// Iterations between looks at the error, unless velocities and copies have come together before.
 const ITERATIONS_PER_CHECK: usize = 5;
-/// Error of the contacts over what parts velocities and copies above which it is the sweeps that are too few.
-const UNSETTLED: f64 = 5.0;
+/// Error of the contacts on the copies, over what parts velocities and copies, above which it is the sweeps that are too
+/// few.
+const UNSETTLED: f64 = 0.2;
 /// Iterations without halving the least error after which the contacts get more sweeps, and after which there is no hope.
 const PATIENCE: [usize; 2] = [20, 40];
 /// Weights of a node over the geometric mean of its inertia and its diagonal, one pass after the other.
@@ -165,7 +166,7 @@ impl Admm {
                     (halved_to, halved_at) = (error, end.iterations);
                 } else if stop.sweeps == INNER_SWEEPS[0]
                     && end.iterations - halved_at >= PATIENCE[0]
-                    && residual.contact > UNSETTLED * gap
+                    && self.unsettled(given, r) > UNSETTLED * gap
                 {
                     return Ended::Unsettled;
                 }
@@ -173,6 +174,13 @@ impl Admm {
             self.anderson.mix();
         }
         Ended::Stalled
+    }
+
+    /// Largest error that the sweeps have left on the copies, m/s.
+    fn unsettled(&self, given: &Given, r: &[Vec3]) -> f64 {
+        let contacts = 0..given.contacts.len();
+        let error = |c| contact_errors(given.problem, given.contacts, &self.copies, r, c)[1];
+        contacts.map(error).fold(0.0, f64::max)
     }
 
     /// Copies, duals and impulses that velocities and impulses stand for.
