@@ -255,3 +255,41 @@ fn surfaces_in_a_scene_are_meshes_like_any_other() {
         assert!(!error.remedy.is_empty() && error.line.is_some());
     }
 }
+
+#[test]
+fn a_step_that_fails_leaves_the_state_before_it() {
+    let set = |simulation: &mut Simulation, change: &str| {
+        let change = Override::parse(change).unwrap();
+        simulation.change(&[change]).unwrap();
+    };
+    for method in ["implicit", "impulse", "admm"] {
+        let mut simulation = simulation(SCENE);
+        set(&mut simulation, &format!("solver.method={method}"));
+        // The formula ends in the middle of the fourth step.
+        set(
+            &mut simulation,
+            "pin.corner.path.z=\"0.01*sqrt(0.0375 - t)\"",
+        );
+        go(&mut simulation, 3);
+        let kept = simulation.world.state.clone();
+        assert!(simulation.advance().is_err());
+        assert_eq!(simulation.world.state.x, kept.x);
+        assert_eq!(simulation.world.state.v, kept.v);
+        assert_eq!((simulation.steps(), simulation.world.time), (3, 0.03));
+        // Mended, it goes on.
+        set(&mut simulation, "pin.corner.path.z=\"0\"");
+        go(&mut simulation, 2);
+    }
+}
+
+#[test]
+fn threads_can_be_started_anew() {
+    let (mut first, mut second) = (simulation(SCENE), simulation(SCENE));
+    first.advance().unwrap();
+    second.advance().unwrap();
+    second.restart_threads().unwrap();
+    go(&mut first, 3);
+    go(&mut second, 3);
+    assert_eq!(first.world.state.x, second.world.state.x);
+    assert_eq!(second.threads(), 1);
+}

@@ -149,6 +149,21 @@ impl System {
         }
     }
 
+    /// Names the nodes that [`Self::follow`] is about.
+    pub(crate) fn choose_part(&mut self, part: impl Fn(usize) -> bool) {
+        if let Some(cholesky) = &mut self.cholesky {
+            cholesky.choose_part(part);
+        }
+    }
+
+    /// Turns changes of the right-hand side at the chosen nodes into changes of the solution there, to six digits. What
+    /// they are elsewhere means nothing.
+    pub(crate) fn follow(&mut self, changes: &mut [Vec3]) {
+        if let Some(cholesky) = &mut self.cholesky {
+            cholesky.solve_part_roughly(changes);
+        }
+    }
+
     /// Solves in place with the last factorisation.
     pub(crate) fn solve(&mut self, x: &mut [Vec3]) {
         if let Some(cholesky) = &mut self.cholesky {

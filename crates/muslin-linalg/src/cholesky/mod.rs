@@ -42,6 +42,7 @@ pub struct Cholesky {
     /// The factor in single precision, if it is current.
     rounded: Vec<f32>,
     memory: Vec<f64>,
+    active: Vec<bool>,
     exact: Memory<f64>,
     rough: Memory<f32>,
 }
@@ -62,6 +63,7 @@ impl Cholesky {
             panels: vec![0.0; analysis.tree.numbers],
             rounded: Vec::new(),
             memory: vec![0.0; analysis.tree.memory],
+            active: Vec::new(),
             exact: Memory::default(),
             rough: Memory::default(),
             analysis,
@@ -85,21 +87,55 @@ impl Cholesky {
     pub fn solve(&mut self, right_hand_side: &mut [Vec3]) {
         let (panels, memory) = (&self.panels, &mut self.exact);
         self.analysis
-            .solve_one(panels, right_hand_side, memory, |v| v, |v| v);
+            .solve_one(panels, right_hand_side, &[], memory, |v| v, |v| v);
     }
 
     /// Solves with the factor rounded to single precision: about half the time, six digits. For solves that correct
     /// what an earlier one left.
     pub fn solve_roughly(&mut self, right_hand_side: &mut [Vec3]) {
+        self.round();
+        self.analysis.solve_one(
+            &self.rounded,
+            right_hand_side,
+            &[],
+            &mut self.rough,
+            |v| v as f32,
+            f64::from,
+        );
+    }
+
+    /// Names the vertices that [`Self::solve_part_roughly`] is about.
+    pub fn choose_part(&mut self, part: impl Fn(usize) -> bool) {
+        let Analysis { tree, order, .. } = &self.analysis;
+        self.active.clear();
+        for node in &tree.nodes {
+            let own = node.columns.clone().any(|c| part(order[c] as usize));
+            let below = node.children.iter().any(|c| self.active[*c as usize]);
+            self.active.push(own || below);
+        }
+    }
+
+    /// [`Self::solve_roughly`] where the right-hand side is zero and the solution not wanted but at the chosen part:
+    /// what hangs together without it is passed by. The solution elsewhere means nothing.
+    pub fn solve_part_roughly(&mut self, right_hand_side: &mut [Vec3]) {
+        self.round();
+        self.analysis.solve_one(
+            &self.rounded,
+            right_hand_side,
+            &self.active,
+            &mut self.rough,
+            |v| v as f32,
+            f64::from,
+        );
+    }
+
+    fn round(&mut self) {
         if self.rounded.is_empty() {
             let numbers = self.panels.par_iter().with_min_len(1 << 16);
             numbers
                 .map(|v| *v as f32)
                 .collect_into_vec(&mut self.rounded);
         }
-        let (panels, memory) = (&self.rounded, &mut self.rough);
-        self.analysis
-            .solve_one(panels, right_hand_side, memory, |v| v as f32, f64::from);
     }
 
     /// Solves for several right-hand sides in place, one after the other in memory: faster than one at a time.
@@ -225,6 +261,7 @@ impl Analysis {
         Solve {
             tree: &self.tree,
             panels,
+            active: &[],
             arch: self.arch,
         }
     }
@@ -254,6 +291,7 @@ impl Analysis {
         &self,
         panels: &[S],
         right_hand_side: &mut [Vec3],
+        active: &[bool],
         memory: &mut Memory<S>,
         from: impl Fn(f64) -> S,
         to: impl Fn(S) -> f64,
@@ -265,7 +303,11 @@ impl Analysis {
             let b = right_hand_side[v as usize];
             (x[0][0], x[1][0], x[2][0]) = (from(b.x), from(b.y), from(b.z));
         }
-        self.solver::<3, S>(panels).solve(x, passed);
+        let solve = Solve::<3, S> {
+            active,
+            ..self.solver(panels)
+        };
+        solve.solve(x, passed);
         for (x, &v) in x.chunks_exact(3).zip(&self.order) {
             right_hand_side[v as usize] = Vec3::new(to(x[0][0]), to(x[1][0]), to(x[2][0]));
         }
@@ -391,6 +433,16 @@ mod tests {
                     let (mut exact, mut rough) = (b.clone(), b.clone());
                     solver.solve(&mut exact);
                     solver.solve_roughly(&mut rough);
+                    // A part: what is elsewhere must neither count nor be asked for.
+                    let part = |i: usize| i % 50 < 7;
+                    solver.choose_part(part);
+                    let mut whole = vec![Vec3::ZERO; b.len()];
+                    let chosen = (0..b.len()).filter(|i| part(*i));
+                    chosen.clone().for_each(|i| whole[i] = b[i]);
+                    let mut some = whole.clone();
+                    solver.solve_roughly(&mut whole);
+                    solver.solve_part_roughly(&mut some);
+                    assert!(chosen.clone().all(|i| some[i] == whole[i]), "{name}");
                     [exact, rough]
                 }));
             }

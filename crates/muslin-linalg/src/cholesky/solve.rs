@@ -9,6 +9,8 @@ use pulp::Arch;
 pub(crate) struct Solve<'a, const B: usize, S> {
     pub(super) tree: &'a Tree,
     pub(super) panels: &'a [S],
+    /// Supernodes that take part; all if there are none in the list. What others hold is neither read nor written.
+    pub(super) active: &'a [bool],
     /// Vector instructions that the machine has; which ones does not change any bit.
     pub(super) arch: Arch,
 }
@@ -57,11 +59,16 @@ impl<const B: usize, S: Real> Solve<'_, B, S> {
             let (own_x, rest_x) = x.split_at_mut(B * node.columns.end - x_begin);
             let (own_passed, rest_passed) = passed.split_at_mut(B * node.rows.end - passed_begin);
             match way {
+                _ if !self.takes_part(c) => {}
                 Way::Up => self.up(c as usize, own_x, own_passed),
                 Way::Down => self.down(c as usize, above, own_x, own_passed),
             }
             (x, passed) = (rest_x, rest_passed);
         }
+    }
+
+    fn takes_part(&self, node: u32) -> bool {
+        self.active.get(node as usize).is_none_or(|active| *active)
     }
 
     /// First unknown and first row of the subtree of a node.
@@ -92,7 +99,7 @@ impl<const B: usize, S: Real> Solve<'_, B, S> {
         );
         passed.fill([S::default(); N]);
         let base = self.begin(at)[1];
-        for &c in children {
+        for &c in children.iter().filter(|c| self.takes_part(**c)) {
             let rows = self.tree.nodes[c as usize].rows.clone();
             let from = passed_below[B * rows.start - base..].chunks_exact(B);
             for (from, &place) in from.zip(&self.tree.in_parent[rows]) {
