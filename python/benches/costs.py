@@ -1,4 +1,4 @@
-"""What the package costs: reading a state, many simulations at once, collision queries. Prints a table."""
+"""What the package costs: reading a state, making a simulation, many simulations at once, collision queries. Prints a table."""
 
 from __future__ import annotations
 
@@ -36,6 +36,18 @@ def reading() -> None:
     into = seconds(lambda: sim.positions("sheet", out=out), 50)
     print(f"sheet of {len(out)} vertices: a step {step * 1e3:.1f} ms, positions {fresh * 1e3:.3f} ms", end=" ")
     print(f"({fresh / step:.3%} of the step), into an array of one's own {into * 1e3:.3f} ms ({into / step:.3%})")
+
+
+def making() -> None:
+    scene = muslin.Scene("sheet")
+    scene.add_cloth("sheet", fabric="wool-woven", grid={"size": [1, 1], "cells": [99, 99]})
+    made = muslin.Simulation(scene)
+    same = muslin.Scene("sheet")
+    same.add_cloth("sheet", made.positions("sheet"), made.faces("sheet"), fabric="wool-woven")
+    grid, arrays = (seconds(lambda: muslin.Simulation(s), 3) for s in (scene, same))
+    clone = seconds(made.clone, 3)
+    print(f"a simulation of {len(made.masses('sheet'))} vertices is made in {grid:.2f} s,", end=" ")
+    print(f"from arrays in {arrays:.2f} s, cloned in {clone:.2f} s")
 
 
 def many() -> None:
@@ -81,5 +93,6 @@ def queries() -> None:
 
 if __name__ == "__main__":
     reading()
+    making()
     many()
     queries()

@@ -22,7 +22,10 @@ def _check_shape(name: str, found: tuple[int, ...], wanted: tuple[int | None, ..
         raise ValueError(f"{name} has shape {found}, but {_shape_text(wanted)} is needed")
 
 
-def _as_array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+def as_array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Anything that NumPy can make an array of."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, but nothing can be left out; fill it or choose the rows to use")
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -31,7 +34,7 @@ def _as_array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def floats(name: str, value: npt.ArrayLike, shape: tuple[int | None, ...]) -> Floats:
     """Finite numbers of a shape as contiguous float64; no copy is made of what is that already."""
-    array = _as_array(name, value)
+    array = as_array(name, value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} has dtype {array.dtype}, but real numbers (float64) are needed")
     _check_shape(name, array.shape, shape)
@@ -48,7 +51,7 @@ def indices(
     name: str, value: npt.ArrayLike, shape: tuple[int | None, ...], low: int = 0, high: int = 2**31
 ) -> Ints:
     """Whole numbers of a shape, at least `low` and below `high`, as contiguous int32."""
-    array = _as_array(name, value)
+    array = as_array(name, value)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
@@ -86,4 +89,18 @@ def count(name: str, value: int, low: int = 0) -> int:
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < low:
         raise ValueError(f"{name} is {value}; it must be {low} or more")
+    if value >= 2**63:
+        raise ValueError(f"{name} is {value}, which is too large")
     return int(value)
+
+
+def number(name: str, value: float) -> float:
+    """A number; which ones make sense is for the engine to say."""
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+    except OverflowError:
+        raise ValueError(f"{name} is too large") from None

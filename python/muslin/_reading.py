@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Reading:
 
     @property
     def names(self) -> list[str]:
-        """Names of all cloths.
+        """Names of all cloths and soft bodies, in the order of the alphabet.
 
         Example:
             >>> import muslin
@@ -159,7 +160,7 @@ class Reading:
 
         Args:
             name: The cloth or obstacle.
-            out: An array (N, 3) to write into instead of a new one; for cloth only.
+            out: An array (N, 3) to write into instead of a new one.
 
         Returns:
             (N, 3) an array of yours: it does not change when the simulation goes on.
@@ -172,9 +173,10 @@ class Reading:
             >>> bool((sim.positions("sheet", out=x) is x))
             True
         """
-        if out is None and name not in self.names and name in self.obstacles:
-            return self._engine.surface(name)
-        return self._engine.positions(name, None if out is None else output("out", out))
+        into = None if out is None else output("out", out)
+        cloths, obstacles, _ = self._engine.names()
+        read = self._engine.surface if name in obstacles and name not in cloths else self._engine.positions
+        return read(name, into)
 
     def velocities(self, name: str, out: Floats | None = None) -> Floats:
         """Velocities of a cloth, m/s.
@@ -218,6 +220,21 @@ class Reading:
         """
         return self._once("faces", name, self._engine.faces)
 
+    def tetrahedra(self, name: str) -> Ints:
+        """Tetrahedra of a soft body: vertex quadruples, each of positive volume at rest. None of cloth.
+
+        Returns:
+            (K, 4) a read-only array that is shared between calls.
+
+        Example:
+            >>> import muslin
+            >>> scene = muslin.Scene()
+            >>> scene.add_soft("block", box={"size": [0.1, 0.1, 0.1], "cells": [1, 1, 1]}, material="rubber")
+            >>> muslin.Simulation(scene).tetrahedra("block").shape
+            (6, 4)
+        """
+        return self._once("tetrahedra", name, self._engine.tetrahedra)
+
     def material(self, name: str) -> Floats:
         """Rest positions of each face's corners in the flat cloth, along warp and weft, m.
 
@@ -260,6 +277,9 @@ class Reading:
 
     def contact_force(self, name: str) -> Floats:
         """Force of all contacts on a cloth or obstacle, mean over the last step, N.
+
+        The method ``impulse`` tells only what its repulsions did, which is less than the force; measure forces with
+        ``implicit`` or ``admm``.
 
         Returns:
             (3,) the force; contacts of a cloth with itself cancel.
@@ -329,6 +349,8 @@ class Reading:
             >>> muslin.Simulation("hanging_cloth").show(size=(64, 48)).png[1:4]
             b'PNG'
         """
+        if not isinstance(size, Sequence) or len(size) != 2:
+            raise TypeError(f"size must be width and height in pixels, not {size!r}")
         width, height = (count("size", n, 16) for n in size)
         if max(width, height) > 8192:
             raise ValueError(f"size is {size}; at most 8192 pixels a side can be drawn")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Floats, Ints, floats, indices
+from ._arrays import Floats, Ints, as_array, floats, indices, number
 from ._reading import Reading
 from .results import Pose
 
 
 def _quaternion(rotation: npt.ArrayLike) -> list[float]:
     """(x, y, z, w) from a quaternion or a rotation matrix."""
-    given = np.asarray(rotation)
+    given = as_array("rotation", rotation)
     if given.shape == (4,):
         return [float(c) for c in floats("rotation", given, (4,))]
     if given.shape != (3, 3):
@@ -34,6 +34,10 @@ def _quaternion(rotation: npt.ArrayLike) -> list[float]:
         ]
     )
     return [float(c) for c in np.linalg.eigh(k)[1][:, -1]]
+
+
+def _duration(duration: float | None) -> float | None:
+    return None if duration is None else number("duration", duration)
 
 
 class Steering(Reading):
@@ -112,10 +116,10 @@ class Steering(Reading):
             >>> sim.set_forces("sheet", [0, 1e-4, 0])     # a breeze of 0.1 mN on every vertex
             >>> sim.set_forces("sheet", [0, 0, 0])        # and none
         """
-        if np.ndim(forces) == 1:
-            one = floats("forces", forces, (3,))
-            forces = np.broadcast_to(one, (len(self.masses(name)), 3))
-        self._engine.set_forces(name, floats("forces", forces, (None, 3)))
+        given = as_array("forces", forces)
+        if given.ndim == 1:
+            given = np.broadcast_to(floats("forces", given, (3,)), (len(self.masses(name)), 3))
+        self._engine.set_forces(name, floats("forces", given, (None, 3)))
 
     def pose(self, obstacle: str) -> Pose:
         """Where an obstacle is now.
@@ -159,10 +163,8 @@ class Steering(Reading):
         here = self.pose(obstacle)
         to = here.position if position is None else floats("position", position, (3,))
         turned = [float(c) for c in here.rotation] if rotation is None else _quaternion(rotation)
-        size = here.scale if scale is None else float(scale)
-        self._engine.drive(
-            obstacle, [float(c) for c in to], turned, size, None if duration is None else float(duration)
-        )
+        size = here.scale if scale is None else number("scale", scale)
+        self._engine.drive(obstacle, [float(c) for c in to], turned, size, _duration(duration))
 
     def pin(self, name: str, cloth: str, vertices: npt.ArrayLike, axes: str = "xyz") -> None:
         """Holds vertices of a cloth where they are now, until :meth:`release`.
@@ -202,7 +204,7 @@ class Steering(Reading):
             >>> sim.move_pin("corners", held + [0, 0, 0.01], duration=0.1)
         """
         places = floats("positions", positions, (None, 3))
-        self._engine.lead(name, places, None if duration is None else float(duration))
+        self._engine.lead(name, places, _duration(duration))
 
     def release(self, name: str) -> None:
         """Lets go of a pin, of the scene or of your own.

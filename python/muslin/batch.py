@@ -34,6 +34,9 @@ def run_many(
         [1, 1]
     """
     sims = list(simulations)
+    for sim in sims:
+        if not isinstance(sim, Simulation):
+            raise TypeError(f"run_many takes simulations, not {type(sim).__name__}")
     if len({id(sim) for sim in sims}) != len(sims):
         raise ValueError("a simulation is in the list twice; use clones")
     more = None if frames is None else count("frames", frames)

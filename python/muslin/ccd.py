@@ -9,17 +9,19 @@ from __future__ import annotations
 import numpy.typing as npt
 
 from . import _engine
-from ._arrays import Floats, count, floats
+from ._arrays import Floats, count, floats, number
 
 __all__ = ["edge_edge", "vertex_face"]
 
 
-def _motions(x0: npt.ArrayLike, x1: npt.ArrayLike) -> tuple[Floats, Floats]:
+def _times(
+    edges: bool, x0: npt.ArrayLike, x1: npt.ArrayLike, separation: float, threads: int
+) -> Floats:
     start = floats("x0", x0, (None, 4, 3))
     end = floats("x1", x1, (None, 4, 3))
     if start.shape != end.shape:
         raise ValueError(f"x0 has {len(start)} rows and x1 has {len(end)}; they must be as many")
-    return start, end
+    return _engine.impact_times(edges, (start, end), number("separation", separation), count("threads", threads))
 
 
 def vertex_face(
@@ -46,8 +48,7 @@ def vertex_face(
         >>> print(muslin.ccd.vertex_face(x0, x0))   # nothing moves
         [inf]
     """
-    start, end = _motions(x0, x1)
-    return _engine.vertex_face_times(start, end, float(separation), count("threads", threads))
+    return _times(False, x0, x1, separation, threads)
 
 
 def edge_edge(
@@ -72,5 +73,4 @@ def edge_edge(
         >>> print(muslin.ccd.edge_edge(x0, x1).round(4))
         [0.5]
     """
-    start, end = _motions(x0, x1)
-    return _engine.edge_edge_times(start, end, float(separation), count("threads", threads))
+    return _times(True, x0, x1, separation, threads)

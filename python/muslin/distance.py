@@ -52,7 +52,7 @@ def point_triangle(
     """
     p = floats("points", points, (None, 3))
     t = floats("triangles", triangles, (None, 3, 3))
-    return _engine.point_triangle_distances(p, t, count("threads", threads))
+    return _engine.point_triangle_distances((p, t), count("threads", threads))
 
 
 def edge_edge(
@@ -76,7 +76,7 @@ def edge_edge(
     """
     a = floats("first", first, (None, 2, 3))
     b = floats("second", second, (None, 2, 3))
-    return _engine.edge_edge_distances(a, b, count("threads", threads))
+    return _engine.edge_edge_distances((a, b), count("threads", threads))
 
 
 def to_surface(

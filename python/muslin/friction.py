@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _engine
-from ._arrays import Floats, Ints, count, floats, indices
+from ._arrays import Floats, Ints, as_array, count, floats, indices, number
 
 __all__ = ["FrictionMethod", "FrictionProblem", "FrictionSolution"]
 
@@ -82,6 +82,8 @@ def _triplets(A: Any) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]
 
 
 def _one_contact(c: int, contact: Mapping[str, Any]) -> tuple[Any, ...]:
+    if not isinstance(contact, Mapping):
+        raise TypeError(f"contact {c} must be a dict with {', '.join(_KEYS)}, not {type(contact).__name__}")
     missing = [k for k in _KEYS if k not in contact]
     if missing:
         raise ValueError(f"contact {c} has no `{missing[0]}`; it needs {', '.join(_KEYS)}")
@@ -93,12 +95,18 @@ def _one_contact(c: int, contact: Mapping[str, Any]) -> tuple[Any, ...]:
     frame = np.asarray(contact["E"])
     if frame.size != 9:
         raise ValueError(f"E of contact {c} has shape {frame.shape}, but (3, 3) is needed")
+    mu = as_array(f"mu of contact {c}", contact["mu"])
+    if mu.shape not in ((), (1,), (2,)):
+        raise ValueError(f"mu of contact {c} has shape {mu.shape}, but one coefficient or two are needed")
+    uf = as_array(f"uf of contact {c}", contact["uf"])
+    if uf.shape != (3,):
+        raise ValueError(f"uf of contact {c} has shape {uf.shape}, but (3,) is needed")
     return (
         np.concatenate([nodes, np.full(spare, -1, dtype=np.int64)]),
         np.concatenate([weights, np.zeros(spare)]),
         frame.reshape(3, 3),
-        np.broadcast_to(np.asarray(contact["mu"]), (2,)),
-        contact["uf"],
+        np.broadcast_to(mu, (2,)),
+        uf,
     )
 
 
@@ -112,6 +120,8 @@ def _contact_arrays(
         nodes, weights, frames, mu, uf = (contacts[k] for k in _KEYS)
         if np.ndim(mu) == 1:
             mu = np.repeat(np.asarray(mu)[:, None], 2, axis=1)
+    elif isinstance(contacts, str) or not isinstance(contacts, Sequence):
+        raise TypeError(f"contacts must be a list of dicts or a dict of arrays, not {type(contacts).__name__}")
     elif len(contacts) == 0:
         nodes, weights = np.zeros((0, 4), np.int32), np.zeros((0, 4))
         frames, mu, uf = np.zeros((0, 3, 3)), np.zeros((0, 2)), np.zeros((0, 3))
@@ -164,7 +174,7 @@ class FrictionProblem:
     ) -> None:
         size, rows, columns, values = _triplets(A)
         n = size // 3
-        self._shape = np.shape(b)
+        self._shape = as_array("b", b).shape
         if self._shape not in ((size,), (n, 3)):
             raise ValueError(f"b has shape {self._shape}, but ({size},) or ({n}, 3) is needed")
         momentum = floats("b", np.reshape(b, (n, 3)), (n, 3))
@@ -177,6 +187,14 @@ class FrictionProblem:
             if given.dtype != np.bool_ or given.shape != (n, 3):
                 raise ValueError(f"free has dtype {given.dtype} and shape {given.shape}, but bool ({n}, 3) is needed")
             movable = np.ascontiguousarray(given, dtype=np.uint8)
+            held = ~given.reshape(-1)
+            coupled = (held[rows] | held[columns]) & (rows != columns) & (values != 0)
+            if coupled.any():
+                entry = int(np.argmax(coupled))
+                raise ValueError(
+                    f"A[{rows[entry]}, {columns[entry]}] couples a coordinate that is not free; "
+                    "its row and column may have a diagonal entry only"
+                )
         masses = np.zeros(0) if inertia is None else floats("inertia", inertia, (n,))
         self._engine = _engine.FrictionProblem(
             (rows, columns, values), momentum, *arrays, movable, masses
@@ -222,7 +240,7 @@ class FrictionProblem:
             count("max_admm_iterations", max_admm_iterations),
         )
         v, u, r, states, told = self._engine.solve(
-            (v, r), float(tolerance), method, budget, count("threads", threads)
+            (v, r), number("tolerance", tolerance), method, budget, count("threads", threads)
         )
         converged, errors, counts, way, yielding = told
         return FrictionSolution(

@@ -93,6 +93,23 @@ class Scene:
             raise TypeError("texture belongs to V and F")
         self._add("cloth", name, entries)
 
+    def add_soft(self, name: str, **keys: Any) -> None:
+        """Adds a soft body: a solid of tetrahedra, by a key such as ``box``, ``ball`` or ``mesh``.
+
+        Args:
+            name: Its name.
+            keys: Keys of ``[soft.NAME]``: the shape, ``material`` or ``density`` (kg/m³) and ``young`` (Pa), ``translate``
+                and others.
+
+        Example:
+            >>> import muslin
+            >>> scene = muslin.Scene()
+            >>> scene.add_soft("lump", ball={"radius": 0.05, "edge": 0.03}, material="gelatin")
+            >>> muslin.Simulation(scene).names
+            ['lump']
+        """
+        self._add("soft", name, keys)
+
     def add_obstacle(
         self,
         name: str,
@@ -122,12 +139,15 @@ class Scene:
             entries["surface"] = _surface(V, F, None)
         self._add("obstacle", name, entries)
 
-    def add_pin(self, name: str, *, cloth: str, **keys: Any) -> None:
+    def add_pin(
+        self, name: str, *, cloth: str | None = None, soft: str | None = None, **keys: Any
+    ) -> None:
         """Adds vertices that are held or led.
 
         Args:
             name: Its name.
-            cloth: The cloth they belong to.
+            cloth: The cloth they belong to,
+            soft: or the soft body.
             keys: Keys of ``[pin.NAME]``: one of ``vertices``, ``nearest``, ``box``, ``sphere``; ``axes``, ``keyframes``,
                 ``path``, ``until``.
 
@@ -138,7 +158,10 @@ class Scene:
             >>> scene.to_dict()["pin"]["corner"]["until"]
             1.0
         """
-        self._add("pin", name, {**keys, "cloth": cloth})
+        if (cloth is None) == (soft is None):
+            raise TypeError("a pin holds vertices of one body; give cloth or soft")
+        owner = {"soft": soft} if cloth is None else {"cloth": cloth}
+        self._add("pin", name, {**keys, **owner})
 
     def add_measure(self, name: str, kind: str, **keys: Any) -> None:
         """Adds something that is measured at every step.
@@ -155,7 +178,10 @@ class Scene:
             >>> scene.to_dict()["measure"]
             [{'name': 'fastest', 'kind': 'largest_speed'}]
         """
-        self._table.setdefault("measure", []).append({"name": name, "kind": kind, **keys})
+        measures = self._table.setdefault("measure", [])
+        if not isinstance(measures, list):
+            raise TypeError("`measure` of this scene is not a list")
+        measures.append({"name": name, "kind": kind, **deepcopy(keys)})
 
     def to_dict(self) -> dict[str, Any]:
         """The scene as a dict, as :class:`Simulation` takes it.

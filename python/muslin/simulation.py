@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from . import _engine
@@ -31,7 +32,7 @@ class Simulation(Steering):
             of a scene file, or a :class:`Scene`.
         set: Values to change by their dotted paths, as ``--set`` does.
         threads: Threads of this simulation; 0 for all cores.
-        name: Name of the scene, if it is a dict.
+        name: Name of the scene, for a dict or a :class:`Scene`; files have their own.
         watch_pins: Whether the forces of pins are measured, for :meth:`pin_forces`; it takes one more assembly a step.
 
     Raises:
@@ -61,6 +62,8 @@ class Simulation(Steering):
             scene = scene.to_dict()
         if isinstance(scene, Mapping):
             made = _engine.Simulation.from_dict(name or "scene", dict(scene), changes, n)
+        elif name is not None:
+            raise TypeError("name is for scenes that are dicts; a scene file has its own")
         else:
             made = _engine.Simulation.from_file(os.fspath(scene), changes, n)
         self._engine, note = made
@@ -141,6 +144,12 @@ class Simulation(Steering):
         """
         return self._wrap(self._engine.branch())
 
+    def __copy__(self) -> Simulation:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        return self.clone()
+
     def save(self, path: PathLike) -> None:
         """Writes scene, changes and state into one file (.npz).
 
@@ -160,6 +169,8 @@ class Simulation(Steering):
 
     def load(self, path: PathLike) -> None:
         """Takes over scene, changes and state of a file that :meth:`save` wrote.
+
+        Not while it is recorded: a run folder holds one run from start to end.
 
         Example:
             >>> import muslin, tempfile, pathlib
@@ -209,6 +220,22 @@ class Simulation(Steering):
         """
         place = os.path.join("out", self.name) if folder is None else os.fspath(folder)
         self._engine.record(place, bool(resume), bool(overwrite))
+
+    @property
+    def recording(self) -> Path | None:
+        """The run folder it is being recorded into, if it is.
+
+        Example:
+            >>> import muslin, tempfile, pathlib
+            >>> sim = muslin.Simulation("hanging_cloth")
+            >>> sim.recording is None
+            True
+            >>> sim.record(pathlib.Path(tempfile.mkdtemp()) / "run")
+            >>> sim.recording.name
+            'run'
+        """
+        folder = self._engine.recording()
+        return None if folder is None else Path(folder)
 
     def finish(self) -> dict[str, Any]:
         """Ends the recording and says what it came to: what ``summary.json`` holds.

@@ -26,6 +26,10 @@ CASES: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ("separation", lambda: muslin.ccd.vertex_face(GOOD, GOOD, separation=0), ValueError, "separation"),
     ("threads", lambda: muslin.ccd.vertex_face(GOOD, GOOD, threads=-1), ValueError, "threads"),
     ("many threads", lambda: muslin.ccd.vertex_face(GOOD, GOOD, threads=10**6), ValueError, "threads"),
+    ("endless threads", lambda: muslin.ccd.vertex_face(GOOD, GOOD, threads=10**30), ValueError, "threads"),
+    ("no separation", lambda: muslin.ccd.vertex_face(GOOD, GOOD, separation="1"), TypeError, "separation"),  # type: ignore[arg-type]
+    ("nan separation", lambda: muslin.ccd.edge_edge(GOOD, GOOD, separation=NAN), ValueError, "separation"),
+    ("masked", lambda: muslin.ccd.edge_edge(np.ma.masked_array(GOOD, GOOD > 0), GOOD), TypeError, "x0 is a masked"),
     ("half a thread", lambda: muslin.ccd.vertex_face(GOOD, GOOD, threads=0.5), TypeError, "threads"),  # type: ignore[arg-type]
     ("vertex", lambda: muslin.intersections(MESH, [[0, 1, 3]]), ValueError, r"F\[0, 2\] is 3"),
     ("below", lambda: muslin.intersections(MESH, [[0, 1, -1]]), ValueError, "is -1"),
@@ -89,6 +93,34 @@ def test_states_are_checked(drape: dict[str, Any]) -> None:
     sim.step()
 
 
+def test_steering_is_checked(drape: dict[str, Any]) -> None:
+    sim = muslin.Simulation(drape)
+    bad: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: sim.set_forces("sheet", [[1], [2, 3]]), ValueError, "forces is not an array"),
+        (lambda: sim.set_forces("sheet", [1, 2]), ValueError, "forces has shape"),
+        (lambda: sim.move("ball", rotation=[[1], [2, 3]]), ValueError, "rotation is not an array"),
+        (lambda: sim.move("ball", position="here"), TypeError, "position"),
+        (lambda: sim.move("ball", position=[1e300, 0, 0]), ValueError, "usable"),
+        (lambda: sim.move("ball", scale="big"), TypeError, "scale"),  # type: ignore[arg-type]
+        (lambda: sim.move("ball", scale=10**400), ValueError, "scale"),
+        (lambda: sim.move("ball", duration=NAN), ValueError, "duration"),
+        (lambda: sim.step(10**30), ValueError, "steps"),
+        (lambda: sim.step(1.5), TypeError, "steps"),  # type: ignore[arg-type]
+        (lambda: sim.run(-1), ValueError, "frames"),
+        (lambda: sim.show(size=64), TypeError, "width and height"),  # type: ignore[arg-type]
+        (lambda: sim.show(size=(64, 64, 64)), TypeError, "width and height"),  # type: ignore[arg-type]
+        (lambda: muslin.run_many([sim, 3]), TypeError, "not int"),  # type: ignore[list-item]
+        (lambda: muslin.Simulation("incline", name="mine"), TypeError, "name"),
+        (lambda: muslin.Scene().add_pin("hand", vertices=[0]), TypeError, "cloth or soft"),
+        (lambda: muslin.Scene(measure={}).add_measure("a", "height"), TypeError, "not a list"),
+    ]
+    for call, kind, says in bad:
+        with pytest.raises(kind, match=says):
+            call()
+    assert sim.steps == 0
+    sim.step()
+
+
 def test_outputs_are_checked(drape: dict[str, Any]) -> None:
     sim = muslin.Simulation(drape)
     n = len(sim.positions("sheet"))
@@ -105,6 +137,10 @@ def test_outputs_are_checked(drape: dict[str, Any]) -> None:
         for read in (sim.positions, sim.velocities):
             with pytest.raises(kind, match=says):
                 read("sheet", out=out)
+    ball = sim.positions("ball")
+    assert sim.positions("ball", out=np.zeros_like(ball)) == pytest.approx(ball)
+    with pytest.raises(ValueError, match="shape"):
+        sim.positions("ball", out=np.zeros((1, 3)))
     with pytest.raises(ValueError, match="read-only"):
         sim.faces("sheet")[0, 0] = 1
     x = sim.positions("sheet")
@@ -133,6 +169,15 @@ def test_outputs_are_checked(drape: dict[str, Any]) -> None:
         (dict(E=np.eye(2)), "shape"),
         (dict(mu=-0.1), "negative"),
         (dict(mu=NAN), "nan"),
+        (dict(mu=[0.1, 0.2, 0.3]), "mu of contact 0 has shape"),
+        (dict(mu="rough"), "mu has dtype"),
+        (dict(contacts=[3]), "contact 0 must be a dict"),
+        (dict(contacts=None), "list of dicts"),
+        (dict(contacts="none"), "list of dicts"),
+        (dict(b=[[1.0], [2.0, 3.0]]), "b is not an array"),
+        (dict(tolerance="fine"), "tolerance must be a number"),
+        (dict(max_sweeps=10**30), "max_sweeps"),
+        (dict(A=2 * np.eye(3) + 0.1, free=[[True, False, True]]), "not free"),
         (dict(uf=[0, 0]), "uf"),
         (dict(free=[[1, 1, 1]]), "free"),
         (dict(inertia=[-1.0]), "inertia"),
@@ -145,7 +190,7 @@ def test_outputs_are_checked(drape: dict[str, Any]) -> None:
 def test_friction_problems_are_checked(change: dict[str, Any], says: str) -> None:
     contact = {"nodes": [0], "weights": [1.0], "E": np.eye(3), "mu": 0.5, "uf": [0, 0, 0]}
     contact.update({k: change.pop(k) for k in list(change) if k in contact})
-    solve = {k: change.pop(k) for k in list(change) if k in ("tolerance", "method", "r0", "v0")}
+    solve = {k: change.pop(k) for k in list(change) if k in ("tolerance", "method", "r0", "v0", "max_sweeps")}
     given: dict[str, Any] = {"A": np.eye(3), "b": [0.0, 0, 1], "contacts": [contact], **change}
     with pytest.raises((ValueError, TypeError), match=says):
         muslin.FrictionProblem(**given).solve(**solve)

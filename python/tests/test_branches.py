@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,16 @@ def test_clone_then_step_is_step_then_clone(drape: dict[str, Any]) -> None:
     before.step(5)
     assert (state(before) == state(after)).all()
     assert before.time == after.time and before.pins == after.pins
+
+
+def test_copies_are_clones(drape: dict[str, Any]) -> None:
+    sim = muslin.Simulation(drape)
+    sim.step()
+    kept = state(sim)
+    for other in (copy.copy(sim), copy.deepcopy(sim)):
+        other.step()
+        assert other.steps == 2 and sim.steps == 1
+    assert (state(sim) == kept).all()
 
 
 def test_clones_do_not_see_each_other(drape: dict[str, Any]) -> None:
@@ -125,6 +137,29 @@ def test_a_steered_recording_goes_on_where_it_was(drape: dict[str, Any], tmp_pat
     again.record(tmp_path / "part", resume=True)
     again.run(progress=False)
     assert (state(again) == state(whole)).all()
+
+
+def test_a_recording_is_one_run_from_start_to_end(drape: dict[str, Any], tmp_path: Path) -> None:
+    sim = muslin.Simulation(drape)
+    sim.record(tmp_path / "run")
+    assert sim.recording == tmp_path / "run" and sim.clone().recording is None
+    sim.run(1, progress=False)
+    sim.save(tmp_path / "state.npz")
+    sim.run(1, progress=False)
+    with pytest.raises(muslin.RecordError, match=r"finish\(\)"):
+        sim.load(tmp_path / "state.npz")
+    with pytest.raises(muslin.RecordError, match=r"finish\(\)"):
+        sim.record(tmp_path / "other")
+    sim.run(1, progress=False)
+    sim.finish()
+    lines = (tmp_path / "run" / "steps.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(1, 7))
+    sim.load(tmp_path / "state.npz")
+    assert sim.frame == 1 and sim.recording is None
+    # A recording may begin anywhere.
+    sim.record(tmp_path / "other")
+    sim.run(2, progress=False)
+    assert sim.finish()["frames"] == 3
 
 
 def test_folders_that_hold_other_things_are_refused(drape: dict[str, Any], tmp_path: Path) -> None:

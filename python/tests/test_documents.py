@@ -7,6 +7,8 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,6 +83,42 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
     assert written and all(file.stat().st_size > 0 for file in written)
     check = CHECKS[example.stem]
     check(done.stdout, tmp_path)
+
+
+def sheet() -> dict[str, Any]:
+    """What the snippets take as given: arrays of a square sheet, and others."""
+    x, y = np.meshgrid(np.linspace(-0.2, 0.2, 5), np.linspace(-0.2, 0.2, 5), indexing="ij")
+    corner = np.arange(25).reshape(5, 5)
+    a, b, c, d = (part.ravel() for part in (corner[:-1, :-1], corner[1:, :-1], corner[1:, 1:], corner[:-1, 1:]))
+    flat = np.stack([x.ravel(), y.ravel()], axis=1)
+    motion = np.random.default_rng(1).normal(size=(2, 5, 4, 3))
+    return {
+        "V": np.column_stack([flat, np.full(25, 0.12)]),
+        "F": np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]),
+        "UV": flat,
+        "A": np.eye(3),
+        "b": [1.0, 0, 0],
+        "contacts": [],
+        "x0": motion[0],
+        "x1": motion[1],
+        "points": motion[0, :, 0],
+    }
+
+
+def test_the_snippets_of_the_guide_and_the_readme_run() -> None:
+    texts = [(ROOT / file).read_text() for file in ("README.md", "book/src/guide/python.md")]
+    snippets = [code for text in texts for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
+    snippets = [code for code in snippets if "numpy.load" not in code]  # that reads a recording of its own
+    names = sheet()
+    for code in snippets:
+        if "finger" in code:
+            # It goes on with the simulation of an example.
+            grasp = runpy.run_path(str(ROOT / "python" / "examples" / "grasp.py"))
+            gripper = grasp["Gripper"](grasp["strip_and_plates"](0.6))
+            names.update(sim=gripper.sim, n=gripper.vertices, y=0.0105, z=0.05)
+        short = code.replace("run(60)", "run(1)").replace("frames=60", "frames=1").replace("range(40)", "range(4)")
+        exec(compile(short, "snippet", "exec"), names)
+    assert len(snippets) == 6
 
 
 def numbers(line: str) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -118,6 +119,44 @@ def test_stepping_lets_other_threads_run(drape: dict[str, Any]) -> None:
     while worker.is_alive():
         counted += 1
     assert counted > 1000
+
+
+FORKED = """
+import multiprocessing, sys
+import muslin, numpy as np
+x = np.zeros((3, 4, 3)) + np.arange(4)[:, None]
+def times(_):
+    return muslin.ccd.edge_edge(x, x, threads=2).tolist()
+def steps(sim=muslin.Simulation("hanging_cloth", threads=2)):
+    sim.step()
+    return sim.positions("sheet").sum()
+def work(_):
+    return steps(), times(0)
+if __name__ == "__main__":
+    here = times(0)                # its threads are at work before the process is forked
+    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+        found = pool.map(work, range(2), chunksize=1)
+    assert found == [(steps(), here)] * 2
+    print("the same")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_forked_processes_have_threads_of_their_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "the same\n", done.stderr
+
+
+def test_a_step_that_fails_leaves_the_state_before_it(swinging: dict[str, Any]) -> None:
+    swinging["pin"]["left"]["path"] = {"z": "0.01*sqrt(0.0375 - t)"}  # undefined in the middle of the fourth step
+    sim = muslin.Simulation(swinging, set={"solver.method": "impulse"})
+    sim.step(3)
+    x = sim.positions("sheet")
+    with pytest.raises(muslin.StepError, match="left"):
+        sim.step()
+    assert (sim.positions("sheet") == x).all() and sim.steps == sim.stats.step == 3
+    sim.set("pin.left.path.z", "0")
+    sim.step()
 
 
 def test_errors_are_those_of_the_command_line(program: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ use crate::lumped::{Lumped, scale};
 use crate::newton::System;
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
-use crate::residual::{Residual, impulses, measure};
+use crate::residual::{Residual, contact_errors, impulses, measure};
 use muslin_linalg::Vec3;
 
 /// Sweeps over the contacts of an iteration at most, to begin with and once iterations have stalled.
@@ -20,8 +20,9 @@ const INNER_SWEEPS: [usize; 2] = [10, 100];
 const INNER_ACCURACY: f64 = 0.05;
 /// Iterations between looks at the error, unless velocities and copies have come together before.
 const ITERATIONS_PER_CHECK: usize = 5;
-/// Error of the contacts over what parts velocities and copies above which it is the sweeps that are too few.
-const UNSETTLED: f64 = 5.0;
+/// Error of the contacts on the copies, over what parts velocities and copies, above which it is the sweeps that are too
+/// few.
+const UNSETTLED: f64 = 0.2;
 /// Iterations without halving the least error after which the contacts get more sweeps, and after which there is no hope.
 const PATIENCE: [usize; 2] = [20, 40];
 /// Weights of a node over the geometric mean of its inertia and its diagonal, one pass after the other.
@@ -42,6 +43,9 @@ pub(crate) struct Admm {
     anderson: Anderson,
     copies: Vec<Vec3>,
     force: Vec<Vec3>,
+    pull: Vec<Vec3>,
+    /// Copies less duals that the velocities stand for.
+    pulled: Vec<Vec3>,
     first: Kept,
     best: Kept,
 }
@@ -101,6 +105,7 @@ impl Admm {
             if self.system.factorise_shifted(problem, shift).is_err() {
                 break;
             }
+            self.system.choose_part(|n| shift[n] != Vec3::ZERO);
             let stop = Stop {
                 tolerance,
                 max_iterations,
@@ -136,12 +141,17 @@ impl Admm {
             problem, contacts, ..
         } = *given;
         self.start(problem, contacts, v, r);
-        let (mut halved_to, mut halved_at) = (f64::INFINITY, end.iterations);
+        let begun = end.iterations;
+        let (mut halved_to, mut halved_at) = (f64::INFINITY, begun);
         let mut gap = f64::INFINITY;
         while end.iterations < stop.max_iterations && end.iterations - halved_at < PATIENCE[1] {
+            let whole = end.iterations == begun
+                || (end.iterations + 1).is_multiple_of(ITERATIONS_PER_CHECK)
+                || gap < 2.0 * stop.tolerance;
             end.iterations += 1;
-            gap = self.iterate(problem, contacts, stop.sweeps, gap, v, r);
-            if end.iterations.is_multiple_of(ITERATIONS_PER_CHECK) || gap < 2.0 * stop.tolerance {
+            self.pull_together(problem, whole, v);
+            gap = self.settle(problem, contacts, stop.sweeps, gap, v, r);
+            if whole {
                 impulses(problem, r, &mut self.force);
                 let residual = measure(given, v, r, &self.force);
                 let error = aim(&residual);
@@ -156,7 +166,7 @@ impl Admm {
                     (halved_to, halved_at) = (error, end.iterations);
                 } else if stop.sweeps == INNER_SWEEPS[0]
                     && end.iterations - halved_at >= PATIENCE[0]
-                    && residual.contact > UNSETTLED * gap
+                    && self.unsettled(given, r) > UNSETTLED * gap
                 {
                     return Ended::Unsettled;
                 }
@@ -166,11 +176,19 @@ impl Admm {
         Ended::Stalled
     }
 
+    /// Largest error that the sweeps have left on the copies, m/s.
+    fn unsettled(&self, given: &Given, r: &[Vec3]) -> f64 {
+        let contacts = 0..given.contacts.len();
+        let error = |c| contact_errors(given.problem, given.contacts, &self.copies, r, c)[1];
+        contacts.map(error).fold(0.0, f64::max)
+    }
+
     /// Copies, duals and impulses that velocities and impulses stand for.
     fn start(&mut self, problem: &FrictionProblem, contacts: &[Prepared], v: &[Vec3], r: &[Vec3]) {
         impulses(problem, r, &mut self.force);
         self.copies.clear();
         self.copies.extend_from_slice(v);
+        self.pulled.resize(v.len(), Vec3::ZERO);
         let touched = &self.lumped.touched;
         self.anderson.reset(2 * touched.len() + r.len());
         let [copies, duals, scaled] = split(&mut self.anderson.x, touched.len());
@@ -182,27 +200,47 @@ impl Admm {
         scale(contacts, r, scaled);
     }
 
-    /// One iteration from the state to its image; returns how far velocities and copies are apart, m/s, which was `last`
-    /// before.
-    fn iterate(
+    /// Velocities for the copies and duals of the state: all of them, or only where contacts touch, by what has changed
+    /// since the last iteration. That is quicker, and a whole solve mends what it leaves.
+    fn pull_together(&mut self, problem: &FrictionProblem, whole: bool, v: &mut [Vec3]) {
+        let touched = &self.lumped.touched;
+        let [copies, duals, _] = split(&mut self.anderson.x, touched.len());
+        let pulls = touched.iter().zip(copies.iter().zip(duals.iter()));
+        let pulls = pulls.map(|(n, (copy, dual))| (*n as usize, *copy - *dual));
+        if whole {
+            self.pull.clear();
+            self.pull.extend(problem.b.iter().map(|b| -*b));
+            for (n, pull) in pulls {
+                self.pull[n] += self.lumped.weights[n] * pull;
+                self.pulled[n] = pull;
+            }
+            self.system.improve(&self.pull, v);
+        } else {
+            self.pull.fill(Vec3::ZERO);
+            for (n, pull) in pulls {
+                self.pull[n] = self.lumped.weights[n] * (pull - self.pulled[n]);
+                self.pulled[n] = pull;
+            }
+            self.system.follow(&mut self.pull);
+            for &n in touched {
+                v[n as usize] += self.pull[n as usize];
+            }
+        }
+    }
+
+    /// The other half of an iteration, from velocities to the image of the state; returns how far velocities and copies
+    /// are apart, m/s, which was `last` before.
+    fn settle(
         &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
         sweeps: usize,
         last: f64,
-        v: &mut [Vec3],
+        v: &[Vec3],
         r: &mut [Vec3],
     ) -> f64 {
         let count = self.lumped.touched.len();
-        let [copies, duals, scaled] = split(&mut self.anderson.x, count);
-        for (v, b) in v.iter_mut().zip(problem.b) {
-            *v = -*b;
-        }
-        for (k, &n) in self.lumped.touched.iter().enumerate() {
-            let n = n as usize;
-            v[n] += self.lumped.weights[n] * (copies[k] - duals[k]);
-        }
-        self.system.solve(v);
+        let [_, duals, scaled] = split(&mut self.anderson.x, count);
         for ((scaled, r), prepared) in scaled.iter().zip(&mut *r).zip(contacts) {
             *r = prepared.rho * *scaled;
         }

@@ -32,7 +32,7 @@ pub struct Anderson {
     next: usize,
     started: bool,
     size_last: f64,
-    partial: Vec<f64>,
+    partial: Vec<Sums>,
 }
 
 impl Anderson {
@@ -61,56 +61,97 @@ impl Anderson {
         self.started = false;
     }
 
-    /// Turns `x` and `g = G(x)` into the next `x`.
+    /// Turns `x` and `g = G(x)` into the next `x`; `g` is then to be written anew.
     pub fn mix(&mut self) {
-        for ((f, g), x) in self.f.iter_mut().zip(&self.g).zip(&self.x) {
-            *f = *g - *x;
-        }
-        let size = dot(&self.f, &self.f, &mut self.partial).sqrt();
+        let k = self.next;
+        let sums = self.differences(k);
+        let size = sums.square.sqrt();
         if !size.is_finite() || (self.started && size > DIVERGENCE * self.size_last) {
             self.forget();
         }
         self.size_last = size;
         if self.started {
-            self.remember();
+            self.next = (k + 1) % WINDOW;
+            self.held = (self.held + 1).min(WINDOW);
+            for j in 0..self.held {
+                self.gram[k][j] = sums.with_newest[j];
+                self.gram[j][k] = sums.with_newest[j];
+            }
         }
         self.started = true;
-        self.f_last.copy_from_slice(&self.f);
-        self.g_last.copy_from_slice(&self.g);
-        self.x.copy_from_slice(&self.g);
-        if self.held > 0 {
-            let gamma = self.weights();
-            for (dg, gamma) in self.dg.iter().zip(gamma).take(self.held) {
-                for (x, dg) in self.x.iter_mut().zip(dg) {
+        let gamma = self.weights(sums.with_step);
+        let (g, dg, held) = (&self.g, &self.dg, self.held);
+        in_tasks(&mut self.x, |first, x| {
+            let range = first..first + x.len();
+            x.copy_from_slice(&g[range.clone()]);
+            for (dg, gamma) in dg.iter().zip(gamma).take(held) {
+                for (x, dg) in x.iter_mut().zip(&dg[range.clone()]) {
                     *x -= gamma * *dg;
                 }
             }
-        }
+        });
+        std::mem::swap(&mut self.f, &mut self.f_last);
+        std::mem::swap(&mut self.g, &mut self.g_last);
     }
 
-    fn remember(&mut self) {
-        let k = self.next;
-        self.next = (self.next + 1) % WINDOW;
-        self.held = (self.held + 1).min(WINDOW);
-        for i in 0..self.f.len() {
-            self.df[k][i] = self.f[i] - self.f_last[i];
-            self.dg[k][i] = self.g[i] - self.g_last[i];
+    /// The step f = g - x, its change and that of g since last time as differences number k, and their products.
+    fn differences(&mut self, k: usize) -> Sums {
+        let mut newest = [
+            std::mem::take(&mut self.df[k]),
+            std::mem::take(&mut self.dg[k]),
+        ];
+        let [df, dg] = &mut newest;
+        self.partial.clear();
+        self.partial
+            .resize(self.x.len().div_ceil(PER_TASK), Sums::default());
+        let this = (&self.x, &self.g, &self.f_last, &self.g_last, &self.df);
+        let one = |task: usize, f: &mut [Vec3], df: &mut [Vec3], dg: &mut [Vec3]| {
+            let (x, g, f_last, g_last, older) = this;
+            let first = task * PER_TASK;
+            let mut sums = Sums::default();
+            for i in 0..f.len() {
+                f[i] = g[first + i] - x[first + i];
+                df[i] = f[i] - f_last[first + i];
+                dg[i] = g[first + i] - g_last[first + i];
+                sums.square += f[i].dot(f[i]);
+            }
+            for (j, older) in older.iter().enumerate() {
+                let other = if j == k {
+                    &*df
+                } else {
+                    &older[first..first + f.len()]
+                };
+                for ((other, df), f) in other.iter().zip(&*df).zip(&*f) {
+                    sums.with_newest[j] += other.dot(*df);
+                    sums.with_step[j] += other.dot(*f);
+                }
+            }
+            sums
+        };
+        let tasks = (self.f.par_chunks_mut(PER_TASK))
+            .zip(df.par_chunks_mut(PER_TASK))
+            .zip(dg.par_chunks_mut(PER_TASK))
+            .zip(&mut self.partial)
+            .enumerate();
+        tasks.for_each(|(task, (((f, df), dg), sums))| *sums = one(task, f, df, dg));
+        [self.df[k], self.dg[k]] = newest;
+        let mut total = Sums::default();
+        for part in &self.partial {
+            total.square += part.square;
+            for j in 0..WINDOW {
+                total.with_newest[j] += part.with_newest[j];
+                total.with_step[j] += part.with_step[j];
+            }
         }
-        for j in 0..self.held {
-            let product = dot(&self.df[k], &self.df[j], &mut self.partial);
-            self.gram[k][j] = product;
-            self.gram[j][k] = product;
-        }
+        total
     }
 
     /// Least squares of f by the remembered differences.
-    fn weights(&mut self) -> [f64; WINDOW] {
+    fn weights(&self, mut y: [f64; WINDOW]) -> [f64; WINDOW] {
         let n = self.held;
         let mut a = self.gram;
-        let mut y = [0.0; WINDOW];
         let trace: f64 = (0..n).map(|i| a[i][i]).sum();
         for i in 0..n {
-            y[i] = dot(&self.df[i], &self.f, &mut self.partial);
             a[i][i] += RIDGE * trace + f64::MIN_POSITIVE;
         }
         // Cholesky; a column that depends on the others is left out.
@@ -155,22 +196,19 @@ impl Anderson {
     }
 }
 
-/// Sum of products in an order that does not depend on the thread count.
-pub fn dot(a: &[Vec3], b: &[Vec3], partial: &mut Vec<f64>) -> f64 {
-    let chunk = |a: &[Vec3], b: &[Vec3]| -> f64 { a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum() };
-    partial.clear();
-    if a.len() <= 16 * PER_TASK {
-        partial.extend(
-            a.chunks(PER_TASK)
-                .zip(b.chunks(PER_TASK))
-                .map(|(a, b)| chunk(a, b)),
-        );
-    } else {
-        partial.resize(a.len().div_ceil(PER_TASK), 0.0);
-        partial
-            .par_iter_mut()
-            .zip(a.par_chunks(PER_TASK).zip(b.par_chunks(PER_TASK)))
-            .for_each(|(sum, (a, b))| *sum = chunk(a, b));
-    }
-    partial.iter().sum()
+/// Products of the differences, by task and in all.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// Of the step with itself.
+    square: f64,
+    /// Of the newest difference and of the step with all differences.
+    with_newest: [f64; WINDOW],
+    with_step: [f64; WINDOW],
+}
+
+/// Runs over pieces of a list, told where each begins.
+fn in_tasks(list: &mut [Vec3], work: impl Fn(usize, &mut [Vec3]) + Sync) {
+    list.par_chunks_mut(PER_TASK)
+        .enumerate()
+        .for_each(|(task, piece)| work(task * PER_TASK, piece));
 }

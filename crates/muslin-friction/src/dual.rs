@@ -6,7 +6,7 @@
 
 use crate::anderson::Anderson;
 use crate::newton::System;
-use crate::one::solve_in_cone;
+use crate::one::Block;
 use crate::prepared::{Given, Prepared};
 use crate::residual::{Residual, impulses, measure};
 use muslin_linalg::{Mat3, Vec3};
@@ -25,7 +25,7 @@ pub(crate) struct Dual {
     anderson: Anderson,
     /// Response of contact c to an impulse at d, at `c * contacts + d`.
     response: Vec<Mat3>,
-    blocks: Vec<Mat3>,
+    blocks: Vec<Block>,
     free_velocity: Vec<Vec3>,
     column: Vec<Vec3>,
     force: Vec<Vec3>,
@@ -73,7 +73,7 @@ impl Dual {
                 }
                 let others = self.velocity(r, c) - self.response[c * r.len() + c] * r[c];
                 let block = &self.blocks[c];
-                r[c] = solve_in_cone(block, -(*block * others), &contacts[c].cone).r;
+                r[c] = block.solve(-(block.matrix * others), &contacts[c].cone).r;
             }
             sweeps += 1;
             if sweeps % SWEEPS_PER_CHECK == 0 && self.error(contacts, r) < 0.5 * tolerance {
@@ -142,11 +142,12 @@ impl Dual {
             let size = own.x_axis.x.max(own.y_axis.y).max(own.z_axis.z);
             own += Mat3::from_diagonal(Vec3::splat(RIDGE * size));
             own.x_axis.x += prepared.compliance;
-            self.blocks.push(if prepared.inert {
+            let block = if prepared.inert {
                 Mat3::IDENTITY
             } else {
                 own.inverse()
-            });
+            };
+            self.blocks.push(Block::new(block, &prepared.cone));
         }
     }
 

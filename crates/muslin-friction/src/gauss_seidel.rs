@@ -6,7 +6,6 @@
 use crate::anderson::Anderson;
 use crate::colour::Colouring;
 use crate::lumped::scale;
-use crate::one::solve_in_cone;
 use crate::prepared::{Given, Prepared};
 use crate::residual::{Residual, impulses, measure};
 use crate::rows::Rows;
@@ -25,6 +24,8 @@ const SWEEPS_PER_CHECK: usize = 5;
 struct Relaxed {
     r: Vec3,
     v: [Vec3; 4],
+    /// See [`crate::one::Block::solve_again`].
+    alpha: f64,
 }
 
 /// Working memory.
@@ -38,6 +39,7 @@ pub(crate) struct GaussSeidel {
     pub(crate) force: Vec<Vec3>,
     relaxed_contacts: Vec<Relaxed>,
     relaxed_nodes: Vec<Vec3>,
+    alphas: Vec<f64>,
 }
 
 /// How a run of sweeps ended.
@@ -107,6 +109,8 @@ impl GaussSeidel {
         if !self.ready {
             self.colouring.build(problem);
             self.rows.copy(problem, &self.colouring);
+            self.alphas.clear();
+            self.alphas.resize(problem.contacts.len(), 0.0);
             self.ready = true;
         }
         impulses(problem, r, &mut self.force);
@@ -123,9 +127,11 @@ impl GaussSeidel {
             let done = &mut self.relaxed_contacts[..list.len()];
             let moved = &mut self.relaxed_nodes[..free.len()];
             let (from, impulse, force) = (&*v, &*r, &self.force[..]);
+            let alphas = &self.alphas;
             let contact = |done: &mut [Relaxed], list: &[u32]| {
                 for (done, &c) in done.iter_mut().zip(list) {
-                    *done = relax(given, rows, from, impulse, force, c as usize);
+                    done.alpha = alphas[c as usize];
+                    relax(given, rows, from, impulse, force, c as usize, done);
                 }
             };
             let node = |moved: &mut [Vec3], free: &[u32]| {
@@ -160,6 +166,7 @@ impl GaussSeidel {
                 let contact = &problem.contacts[c];
                 let change = contact.frame.transpose() * (done.r - r[c]);
                 r[c] = done.r;
+                self.alphas[c] = done.alpha;
                 for (k, (n, w)) in contact.arms().enumerate() {
                     v[n] = done.v[k];
                     self.force[n] += w * change;
@@ -170,12 +177,19 @@ impl GaussSeidel {
 }
 
 /// Solves one contact with everything around it held.
-fn relax(given: &Given, rows: &Rows, v: &[Vec3], r: &[Vec3], force: &[Vec3], c: usize) -> Relaxed {
+fn relax(
+    given: &Given,
+    rows: &Rows,
+    v: &[Vec3],
+    r: &[Vec3],
+    force: &[Vec3],
+    c: usize,
+    relaxed: &mut Relaxed,
+) {
     let Given { problem, nodes, .. } = *given;
     let contact = &problem.contacts[c];
     let prepared = &given.contacts[c];
     let own = contact.frame.transpose() * r[c];
-    let mut relaxed = Relaxed::default();
     let mut q = Vec3::ZERO;
     for (k, (n, w)) in contact.arms().enumerate() {
         let node = &nodes[n];
@@ -184,16 +198,18 @@ fn relax(given: &Given, rows: &Rows, v: &[Vec3], r: &[Vec3], force: &[Vec3], c: 
         relaxed.v[k] = y;
         q += w * y;
     }
+    relaxed.r = Vec3::ZERO;
     if prepared.inert {
-        return relaxed;
+        return;
     }
     let q = contact.frame * q + contact.offset;
-    relaxed.r = solve_in_cone(&prepared.block, -(prepared.block * q), &prepared.cone).r;
+    let block = &prepared.block;
+    let answer = block.solve_again(-(block.matrix * q), &prepared.cone, &mut relaxed.alpha);
+    relaxed.r = answer.r;
     let world = contact.frame.transpose() * relaxed.r;
     for (k, (n, w)) in contact.arms().enumerate() {
         relaxed.v[k] += w * (nodes[n].response * world);
     }
-    relaxed
 }
 
 /// Velocities, and impulses in the velocities they cause.

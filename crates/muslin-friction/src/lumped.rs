@@ -2,7 +2,8 @@
 //! Coulomb's law.
 
 use crate::anderson::Anderson;
-use crate::one::solve_in_cone;
+use crate::cone::length;
+use crate::one::Block;
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::impulses;
@@ -14,7 +15,7 @@ const PLAIN_SWEEPS: usize = 10;
 /// How a contact resists, on the weights of its nodes.
 #[derive(Clone, Copy)]
 struct Resistance {
-    block: Mat3,
+    block: Block,
     /// Whether the block is diagonal with equal tangents and the cone round: the answer is then a mere projection.
     plain: bool,
 }
@@ -88,12 +89,13 @@ impl Lumped {
                     local = Mat3::from_diagonal(world);
                 }
                 local.x_axis.x += prepared.compliance;
+                let block = if prepared.inert {
+                    Mat3::IDENTITY
+                } else {
+                    local.inverse()
+                };
                 Resistance {
-                    block: if prepared.inert {
-                        Mat3::IDENTITY
-                    } else {
-                        local.inverse()
-                    },
+                    block: Block::new(block, &prepared.cone),
                     plain: even && prepared.cone.stretch == Vec3::ONE,
                 }
             }),
@@ -222,15 +224,19 @@ fn relax(
     let q = contact.frame * q + contact.offset;
     let block = &resistance.block;
     if !resistance.plain {
-        return solve_in_cone(block, -(*block * q), &prepared.cone).r;
+        return block.solve(-(block.matrix * q), &prepared.cone).r;
     }
-    let stop = -block.x_axis.x * q.x;
+    let stop = -block.matrix.x_axis.x * q.x;
     if stop <= 0.0 {
         return Vec3::ZERO;
     }
-    let grip = Vec3::new(0.0, -block.y_axis.y * q.y, -block.y_axis.y * q.z);
+    let grip = Vec3::new(
+        0.0,
+        -block.matrix.y_axis.y * q.y,
+        -block.matrix.y_axis.y * q.z,
+    );
     let bound = prepared.cone.mu * stop;
-    let asked = grip.y.hypot(grip.z);
+    let asked = length(grip.y, grip.z);
     let kept = if asked > bound { bound / asked } else { 1.0 };
     Vec3::new(stop, kept * grip.y, kept * grip.z)
 }

@@ -1,6 +1,7 @@
 //! What all solvers compute once from a problem: inverse diagonal blocks, cones, and how easily each contact moves.
 
 use crate::cone::Cone;
+use crate::one::Block;
 use crate::problem::FrictionProblem;
 use muslin_linalg::{Mat3, Vec3};
 
@@ -28,7 +29,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     /// Inverse of the local response, compliance included.
-    pub(crate) block: Mat3,
+    pub(crate) block: Block,
     /// Cone.
     pub(crate) cone: Cone,
     /// `1 / Σ w²/a_n`, kg: scale between impulse and velocity.
@@ -178,13 +179,15 @@ fn one_contact(problem: &FrictionProblem, nodes: &[Node], c: usize, compliance: 
         local += Mat3::from_diagonal(Vec3::splat(HELD_COMPLIANCE * largest));
     }
     local.x_axis.x += compliance;
+    let cone = Cone::new(contact.friction);
+    let block = if inert {
+        Mat3::IDENTITY
+    } else {
+        local.inverse()
+    };
     Prepared {
-        block: if inert {
-            Mat3::IDENTITY
-        } else {
-            local.inverse()
-        },
-        cone: Cone::new(contact.friction),
+        block: Block::new(block, &cone),
+        cone,
         rho: if inert { 1.0 } else { 1.0 / ease },
         measure: if inert { 1.0 } else { 1.0 / measured_ease },
         compliance,

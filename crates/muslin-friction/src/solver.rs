@@ -35,7 +35,7 @@ const MANY_NODES: usize = 5000;
 /// Errors over the tolerance from which full Newton steps are likely to arrive.
 const NEAR: f64 = 100.0;
 /// Inertia over diagonal above which sweeps are tried first.
-const SOFT: f64 = 1e-4;
+const SOFT: f64 = 2e-5;
 /// Full Newton steps that are tried.
 const FULL_STEPS: usize = 5;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.

@@ -3,10 +3,10 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, SymmetricOrdering, factorize_symbolic_cholesky,
+    CholeskySymbolicParams, LltRef, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMat, Triplet};
-use faer::{Par, Side};
+use faer::{Conj, MatMut, Par, Side};
 use muslin_linalg::{BlockMatrix, BlockPattern, Cholesky, Mat3, Vec3, outer};
 use std::time::Instant;
 
@@ -58,16 +58,28 @@ fn best(repetitions: usize, mut work: impl FnMut()) -> f64 {
 
 fn main() {
     println!(
-        "| triangles | order and analyse, ms | library's own order, ms | factorise, ms | bare call, ms | ratio | 1e9 products a second | solve, ms | 1e9 products a second |"
+        "| triangles | order and analyse, ms | library's own, ms | factorise, one thread, ms | two | library's own, one | 1e9 products a second | solve, one thread, ms | two | single precision, one | two | library's own, one | 1e6 numbers | library's own |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for n in [50u32, 100, 200] {
         let (pattern, matrix) = sheet(n);
         let mut ours = Cholesky::analyse(&pattern).unwrap();
         let analyse = best(3, || ours = Cholesky::analyse(&pattern).unwrap());
-        let factorise = best(5, || ours.factorise(&pattern, &matrix).unwrap());
-        let mut b = vec![Vec3::ONE; pattern.rows()];
-        let solve = best(5, || ours.solve(&mut b));
+        let mut times = Vec::new();
+        for threads in [1, 2] {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| {
+                let mut b = vec![Vec3::ONE; pattern.rows()];
+                times.push([
+                    best(5, || ours.factorise(&matrix).unwrap()),
+                    best(5, || ours.solve(&mut b)),
+                    best(5, || ours.solve_roughly(&mut b)),
+                ]);
+            });
+        }
 
         let size = 3 * pattern.rows();
         let mut triplets = Vec::new();
@@ -117,12 +129,29 @@ fn main() {
                 )
                 .unwrap();
         });
+        let mut b = vec![1.0; size];
+        let mut scratch = MemBuffer::new(symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
+        let bare_solve = best(5, || {
+            LltRef::new(&symbolic, &values).solve_in_place_with_conj(
+                Conj::No,
+                MatMut::from_column_major_slice_mut(&mut b, size, 1),
+                Par::Seq,
+                MemStack::new(&mut scratch),
+            );
+        });
+        let [one, two] = [times[0], times[1]];
         println!(
-            "| {} | {analyse:.0} | {order:.0} | {factorise:.1} | {bare:.1} | {:.2} | {:.1} | {solve:.1} | {:.1} |",
+            "| {} | {analyse:.0} | {order:.0} | {:.1} | {:.1} | {bare:.1} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {bare_solve:.2} | {:.1} | {:.1} |",
             2 * n * n,
-            factorise / bare,
-            ours.flops() / factorise / 1e6,
-            2.0 * ours.factor_len() as f64 / solve / 1e6
+            one[0],
+            two[0],
+            ours.flops() / one[0] / 1e6,
+            one[1],
+            two[1],
+            one[2],
+            two[2],
+            1e-6 * ours.factor_len() as f64,
+            1e-6 * values.len() as f64,
         );
     }
 }

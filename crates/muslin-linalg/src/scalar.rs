@@ -1,18 +1,10 @@
 //! Sparse Cholesky of a scalar matrix that acts alike on x, y and z: factored once, solved very often for three
 //! right-hand sides at a time.
 //!
-//! A solve reads the factor once for all three, and in one stream. That is why the factor is kept in plain columns
-//! rather than in the library's blocks: those pay for factorising, which here is rare.
+//! A solve reads the factor once for all three.
 
+use crate::cholesky::{Analysis, Entry};
 use crate::{CholeskyError, Vec3};
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
-use faer::sparse::linalg::SupernodalThreshold;
-use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
-};
-use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Par, Side};
 
 /// Lower triangle of a symmetric scalar matrix by columns, rows ascending, the diagonal first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,121 +81,104 @@ impl LowerColumns {
 }
 
 /// A factor of a scalar matrix.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct ScalarCholesky {
-    /// Vertex at each place of the elimination order.
-    order: Vec<u32>,
-    start: Vec<u32>,
-    /// Rows and values below the diagonal, side by side.
-    below: Vec<(u32, f64)>,
-    inverse_diagonal: Vec<f64>,
+    analysis: Analysis,
+    panels: Vec<f64>,
 }
 
 impl ScalarCholesky {
     /// Orders, analyses and factorises a positive definite matrix.
     pub fn new(matrix: &LowerColumns) -> Result<Self, CholeskyError> {
-        let n = matrix.len();
-        if n == 0 {
-            return Ok(Self::default());
-        }
-        let symbolic_error = |e: faer::sparse::FaerError| CholeskyError::Symbolic(format!("{e:?}"));
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &matrix.start, None, &matrix.rows);
-        let symbolic = factorize_symbolic_cholesky(
-            pattern,
-            Side::Lower,
-            SymmetricOrdering::Amd,
-            CholeskySymbolicParams {
-                supernodal_flop_ratio_threshold: SupernodalThreshold::FORCE_SIMPLICIAL,
-                ..Default::default()
-            },
-        )
-        .map_err(symbolic_error)?;
-        let mut values = vec![0.0; symbolic.len_val()];
-        let mut scratch = MemBuffer::new(
-            symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default()),
-        );
-        symbolic
-            .factorize_numeric_llt(
-                &mut values,
-                SparseColMatRef::new(pattern, &matrix.values),
-                Side::Lower,
-                LltRegularization::default(),
-                Par::Seq,
-                MemStack::new(&mut scratch),
-                Default::default(),
-            )
-            .map_err(
-                |LltError::NonPositivePivot { index }| CholeskyError::NotPositiveDefinite {
-                    row: index,
-                },
-            )?;
-        let SymbolicCholeskyRaw::Simplicial(factor) = symbolic.raw() else {
-            return Err(CholeskyError::Symbolic("columns were asked for".into()));
-        };
-        let order = symbolic
-            .perm()
-            .map_or_else(|| (0..n as u32).collect(), |perm| perm.arrays().0.to_vec());
-        let (columns, rows) = (factor.col_ptr(), factor.row_idx());
-        let mut solver = Self {
-            order,
-            start: vec![0],
-            below: Vec::with_capacity(values.len() - n),
-            inverse_diagonal: Vec::with_capacity(n),
-        };
-        for column in 0..n {
-            let range = columns[column] as usize..columns[column + 1] as usize;
-            for k in range {
-                if rows[k] as usize == column {
-                    solver.inverse_diagonal.push(values[k].recip());
-                } else {
-                    solver.below.push((rows[k], values[k]));
-                }
-            }
-            solver.start.push(solver.below.len() as u32);
-        }
-        Ok(solver)
+        let whole = matrix.whole_rows();
+        let range = |row: usize| whole.start[row]..whole.start[row + 1];
+        let analysis = Analysis::new(
+            matrix.len(),
+            |row| &whole.columns[range(row)],
+            |row| whole.start[row],
+            1,
+        )?;
+        let mut panels = vec![0.0; analysis.numbers()];
+        let value = |entry: &Entry| [[matrix.values[whole.entry[entry.slot as usize]]]];
+        analysis.factorise(value, &mut panels, &mut vec![0.0; analysis.memory()])?;
+        Ok(Self { analysis, panels })
     }
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.analysis.order().len()
     }
 
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.len() == 0
     }
 
-    /// Numbers below the diagonal of the factor.
+    /// Numbers stored in the factor.
     pub fn factor_len(&self) -> usize {
-        self.below.len()
+        self.panels.len()
     }
 
     /// Solves in place; `work` is scratch memory.
     pub fn solve(&self, right_hand_side: &mut [Vec3], work: &mut Vec<Vec3>) {
+        let order = self.analysis.order();
         work.clear();
-        work.extend(self.order.iter().map(|v| right_hand_side[*v as usize]));
-        for column in 0..self.order.len() {
-            let y = work[column] * self.inverse_diagonal[column];
-            work[column] = y;
-            for &(row, value) in self.entries(column) {
-                work[row as usize] -= y * value;
-            }
-        }
-        for column in (0..self.order.len()).rev() {
-            let mut y = work[column];
-            for &(row, value) in self.entries(column) {
-                y -= work[row as usize] * value;
-            }
-            work[column] = y * self.inverse_diagonal[column];
-        }
-        for (v, y) in self.order.iter().zip(work.iter()) {
-            right_hand_side[*v as usize] = *y;
+        work.extend(order.iter().map(|v| right_hand_side[*v as usize]));
+        work.resize(order.len() + self.analysis.rows(), Vec3::ZERO);
+        let (x, passed) = work.split_at_mut(order.len());
+        let solve = self.analysis.solver::<1, f64>(&self.panels);
+        solve.solve::<3>(
+            bytemuck::cast_slice_mut(x),
+            bytemuck::cast_slice_mut(passed),
+        );
+        for (v, x) in order.iter().zip(x) {
+            right_hand_side[*v as usize] = *x;
         }
     }
+}
 
-    fn entries(&self, column: usize) -> &[(u32, f64)] {
-        &self.below[self.start[column] as usize..self.start[column + 1] as usize]
+/// Both triangles by rows, and the stored entry of each place.
+struct WholeRows {
+    start: Vec<usize>,
+    columns: Vec<u32>,
+    entry: Vec<usize>,
+}
+
+impl LowerColumns {
+    fn whole_rows(&self) -> WholeRows {
+        let n = self.len();
+        let mut start = vec![0; n + 1];
+        for column in 0..n {
+            for (row, _) in self.column(column) {
+                start[row + 1] += 1;
+                start[column + 1] += usize::from(row != column);
+            }
+        }
+        for k in 0..n {
+            start[k + 1] += start[k];
+        }
+        let mut next = start.clone();
+        let mut columns = vec![0; start[n]];
+        let mut entry = vec![0; start[n]];
+        // By columns, so that those of each row ascend: what lies before the diagonal comes with earlier columns.
+        for column in 0..n {
+            let first = self.start[column] as usize;
+            for (k, (row, _)) in self.column(column).enumerate() {
+                for (row, column) in [(row, column), (column, row)] {
+                    let at = &mut next[row];
+                    (columns[*at], entry[*at]) = (column as u32, first + k);
+                    *at += 1;
+                    if row == column {
+                        break;
+                    }
+                }
+            }
+        }
+        WholeRows {
+            start,
+            columns,
+            entry,
+        }
     }
 }
 

@@ -14,50 +14,34 @@ use rayon::prelude::*;
 /// Rows of one task.
 const CHUNK: usize = 512;
 
-type Motions = fn(&[[Vec3; 4]], &[[Vec3; 4]], &CcdParams) -> Result<Vec<f64>, InputError>;
+/// Two arrays that belong together row by row.
+type Two<'py> = (PyReadonlyArrayDyn<'py, f64>, PyReadonlyArrayDyn<'py, f64>);
 
-fn times<'py>(
+/// First contact times on the way from the first positions to the second: of vertices (the first corner) and faces (the
+/// other three), or of `edges` (the first two corners, the last two).
+#[pyfunction]
+pub fn impact_times<'py>(
     py: Python<'py>,
-    motions: Motions,
-    x0: &PyReadonlyArrayDyn<'py, f64>,
-    x1: &PyReadonlyArrayDyn<'py, f64>,
+    edges: bool,
+    motion: Two<'py>,
     separation: f64,
     threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let x0: &[[Vec3; 4]] = rows("x0", x0, &[4, 3])?;
-    let x1: &[[Vec3; 4]] = rows("x1", x1, &[4, 3])?;
+    let x0: &[[Vec3; 4]] = rows("x0", &motion.0, &[4, 3])?;
+    let x1: &[[Vec3; 4]] = rows("x1", &motion.1, &[4, 3])?;
     let params = CcdParams {
         separation,
         gap_cap: separation,
         ..CcdParams::default()
     };
+    let times = if edges {
+        edge_edge_motions
+    } else {
+        vertex_face_motions
+    };
     let pool = threads::pool(threads)?;
-    let times = py.detach(|| pool.install(|| motions(x0, x1, &params)));
-    Ok(list(py, times.map_err(errors::value)?))
-}
-
-/// First contact times of vertices (first corner) and faces (the other three) on their way from `x0` to `x1`.
-#[pyfunction]
-pub fn vertex_face_times<'py>(
-    py: Python<'py>,
-    x0: PyReadonlyArrayDyn<'py, f64>,
-    x1: PyReadonlyArrayDyn<'py, f64>,
-    separation: f64,
-    threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    times(py, vertex_face_motions, &x0, &x1, separation, threads)
-}
-
-/// First contact times of edges (the first two corners, the last two) on their way from `x0` to `x1`.
-#[pyfunction]
-pub fn edge_edge_times<'py>(
-    py: Python<'py>,
-    x0: PyReadonlyArrayDyn<'py, f64>,
-    x1: PyReadonlyArrayDyn<'py, f64>,
-    separation: f64,
-    threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    times(py, edge_edge_motions, &x0, &x1, separation, threads)
+    let found = py.detach(|| pool.install(|| times(x0, x1, &params)));
+    Ok(list(py, found.map_err(errors::value)?))
 }
 
 fn pairs<'py>(
@@ -136,12 +120,11 @@ fn measured<'py, A: Sync, B: Sync, const N: usize>(
 #[pyfunction]
 pub fn point_triangle_distances<'py>(
     py: Python<'py>,
-    points: PyReadonlyArrayDyn<'py, f64>,
-    triangles: PyReadonlyArrayDyn<'py, f64>,
+    both: Two<'py>,
     threads: usize,
 ) -> PyResult<Distances<'py>> {
-    let points = ("points", vectors("points", &points)?);
-    let triangles: &[[Vec3; 3]] = rows("triangles", &triangles, &[3, 3])?;
+    let points = ("points", vectors("points", &both.0)?);
+    let triangles: &[[Vec3; 3]] = rows("triangles", &both.1, &[3, 3])?;
     measured(py, points, ("triangles", triangles), threads, |p, t| {
         let found = point_triangle(*p, t[0], t[1], t[2]);
         (found.distance(), found.weights)
@@ -152,12 +135,13 @@ pub fn point_triangle_distances<'py>(
 #[pyfunction]
 pub fn edge_edge_distances<'py>(
     py: Python<'py>,
-    first: PyReadonlyArrayDyn<'py, f64>,
-    second: PyReadonlyArrayDyn<'py, f64>,
+    both: Two<'py>,
     threads: usize,
 ) -> PyResult<Distances<'py>> {
-    let first: &[[Vec3; 2]] = rows("first", &first, &[2, 3])?;
-    let second: &[[Vec3; 2]] = rows("second", &second, &[2, 3])?;
+    let [first, second]: [&[[Vec3; 2]]; 2] = [
+        rows("first", &both.0, &[2, 3])?,
+        rows("second", &both.1, &[2, 3])?,
+    ];
     measured(py, ("first", first), ("second", second), threads, |a, b| {
         let found = edge_edge(a[0], a[1], b[0], b[1]);
         (found.distance(), found.parameters)

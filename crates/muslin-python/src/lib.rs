@@ -33,8 +33,8 @@ mod _engine {
     use super::friction::FrictionProblem;
     #[pymodule_export]
     use super::geometry::{
-        closest_points, edge_edge_distances, edge_edge_times, intersections_between,
-        point_triangle_distances, self_intersections, vertex_face_times,
+        closest_points, edge_edge_distances, impact_times, intersections_between,
+        point_triangle_distances, self_intersections,
     };
     #[pymodule_export]
     use super::simulation::{Simulation, fabrics, scenes, version};

@@ -28,7 +28,7 @@ pub fn body<'a>(inner: &'a Inner, name: &str) -> PyResult<&'a Body> {
     world.body(name).ok_or_else(|| {
         let known: Vec<&str> = world.bodies.iter().map(|b| b.name.as_str()).collect();
         PyKeyError::new_err(format!(
-            "there is no cloth `{name}`; there is {}",
+            "there is no cloth or soft body `{name}`; there is {}",
             known.join(", ")
         ))
     })
@@ -144,15 +144,27 @@ impl Simulation {
         Ok(PyArray1::from_slice(py, &inner.engine.world.mass[range]))
     }
 
-    /// Positions of the surface of an obstacle now, m.
-    fn surface<'py>(&self, py: Python<'py>, obstacle: &str) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    /// Vertex quadruples of a soft body; none of cloth.
+    fn tetrahedra<'py>(&self, py: Python<'py>, body: &str) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let inner = self.lock()?;
+        let tetrahedra = &self::body(&inner, body)?.tetrahedra;
+        table(py, bytemuck::cast_slice::<_, [i32; 4]>(tetrahedra).to_vec())
+    }
+
+    /// Positions of the surface of an obstacle now, m: into `out`, or as a new array.
+    fn surface<'py>(
+        &self,
+        py: Python<'py>,
+        obstacle: &str,
+        out: Option<Bound<'py, PyArray<f64, IxDyn>>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let inner = self.lock()?;
         let world = &inner.engine.world;
         let found = world.obstacle(obstacle);
         let found = found.ok_or_else(|| no_object(&inner, obstacle))?;
         let mut positions = Vec::new();
         muslin::obstacle::Obstacle::positions(&*found.shape, world.time, &mut positions);
-        from_vectors(py, &positions)
+        vectors_out(py, &positions, out)
     }
 
     /// Translation, rotation (x, y, z, w) and scale of an obstacle now.

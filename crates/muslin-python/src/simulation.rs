@@ -17,6 +17,8 @@ pub struct Inner {
     pub engine: Engine,
     pub recording: Option<RunFolder>,
     pub report: Option<StepReport>,
+    /// The process in which its threads are.
+    process: u32,
 }
 
 impl Inner {
@@ -25,6 +27,7 @@ impl Inner {
             engine,
             recording: None,
             report: None,
+            process: std::process::id(),
         }
     }
 
@@ -38,6 +41,17 @@ impl Inner {
         self.report = Some(report);
         Ok(())
     }
+
+    /// What is written down is one run from its start to its end.
+    fn refuse_while_recording(&self, then: &str) -> PyResult<()> {
+        match &self.recording {
+            Some(recording) => Err(errors::refused(format!(
+                "the simulation is being recorded into {}; call finish() first, then {then}",
+                recording.folder().display()
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A simulation. Used by one thread at a time: another one that tries is told so.
@@ -46,14 +60,22 @@ pub struct Simulation(Mutex<Inner>);
 
 impl Simulation {
     pub fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
-        match self.0.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "the simulation is at work in another thread; wait for it, or use a clone",
-            )),
+        let mut inner = match self.0.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => {
+                return Err(PyRuntimeError::new_err(
+                    "the simulation is at work in another thread; wait for it, or use a clone",
+                ));
+            }
             // Whatever was being done has failed with its own error; the state is that of the last whole step.
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        };
+        let process = std::process::id();
+        if inner.process != process {
+            inner.engine.restart_threads().map_err(errors::scene)?;
+            inner.process = process;
         }
+        Ok(inner)
     }
 
     fn make(
@@ -138,6 +160,7 @@ impl Simulation {
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
         let inner = &mut *inner;
+        inner.refuse_while_recording("begin another recording")?;
         if !inner.engine.at_frame() {
             return Err(errors::refused(
                 "a recording begins where a frame is complete; run to the end of the frame first"
@@ -203,6 +226,7 @@ impl Simulation {
     /// Takes over scene, changes and state of a file.
     fn load(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut inner = self.lock()?;
+        inner.refuse_while_recording("load another state, or use Simulation.from_saved")?;
         let threads = inner.engine.threads();
         let engine = py.detach(|| muslin::record::load(&path, threads));
         let watched = inner.engine.world.wants_reactions;
@@ -219,9 +243,10 @@ impl Simulation {
     }
 
     /// A simulation of its own in the same state; not recorded.
-    fn branch(&self) -> PyResult<Self> {
-        let inner = self.lock()?;
-        let engine = inner.engine.branch().map_err(errors::scene)?;
+    fn branch(&self, py: Python<'_>) -> PyResult<Self> {
+        let mut inner = self.lock()?;
+        let engine = &mut inner.engine;
+        let engine = py.detach(move || engine.branch()).map_err(errors::scene)?;
         let mut branch = Inner::new(engine);
         branch.report.clone_from(&inner.report);
         Ok(Self(Mutex::new(branch)))

@@ -220,8 +220,26 @@ impl Simulation {
     }
 
     /// One time step. Steps that complete a frame are judged for crossings, the others are not: their reports say
-    /// nothing of intersections.
+    /// nothing of intersections. If it cannot be done, the state stays that of the step before.
     pub fn advance(&mut self) -> Result<StepReport, StepError> {
+        // A method may take many small steps in one, and fail in the middle.
+        let World {
+            state,
+            impulses,
+            touches,
+            ..
+        } = &self.world;
+        let before = (state.clone(), impulses.clone(), touches.clone(), self.steps);
+        let done = self.try_advance();
+        if done.is_err() {
+            let world = &mut self.world;
+            (world.state, world.impulses, world.touches, _) = before;
+            self.set_steps(before.3);
+        }
+        done
+    }
+
+    fn try_advance(&mut self) -> Result<StepReport, StepError> {
         let Self {
             pool,
             stepper,

@@ -385,3 +385,61 @@ fn frames_keep_the_tetrahedra_and_come_back_whole() {
     assert_eq!(body.surface_vertices(), own.surface.len());
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn copies_fall_alike_and_apart() {
+    let changes = [
+        "gravity=[0, 0, -9.81]",
+        "soft.bar.copies={ count = [1, 2, 2], spacing = [0, 0.1, 0.2] }",
+    ];
+    let scene = BAR.split("[pin.wall]").next().unwrap();
+    let mut one = simulation(scene, &changes[..1], 1);
+    let mut four = simulation(scene, &changes, 1);
+    let n = one.world.state.x.len();
+    assert_eq!(four.world.state.x.len(), 4 * n);
+    let all: f64 = four.world.mass.iter().sum();
+    assert!((all - 4.0 * one.world.mass.iter().sum::<f64>()).abs() < 1e-12);
+    assert!(four.crossing_start().is_none());
+    one.advance().unwrap();
+    four.advance().unwrap();
+    // Every vertex of a copy is where that of the single one is, and a few spacings further.
+    let shifts = [[0.0, 0.0], [0.1, 0.0], [0.0, 0.2], [0.1, 0.2]];
+    for x in &one.world.state.x {
+        for [y, z] in shifts {
+            let wanted = *x + Vec3::new(0.0, y, z);
+            let nearest = four.world.state.x.iter().map(|x| x.distance(wanted));
+            assert!(nearest.fold(1.0, f64::min) < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn copies_that_make_no_sense_are_refused() {
+    for (change, key) in [
+        (
+            "soft.bar.copies={ count = [1, 0, 2], spacing = [1, 1, 1] }",
+            "soft.bar.copies.count",
+        ),
+        (
+            "soft.bar.copies={ count = [900, 900, 900], spacing = [1, 1, 1] }",
+            "soft.bar.copies.count",
+        ),
+        (
+            "soft.bar.copies={ count = [1, 1, 2], spacing = [1, 1, 1e9] }",
+            "soft.bar.copies.spacing",
+        ),
+    ] {
+        let change = Override::parse(change).unwrap();
+        let source = SceneSource::from_text("test", BAR);
+        let error = Simulation::new(&source, &[change], 1).err().unwrap();
+        assert!(error.key.starts_with(key), "{}", error.key);
+    }
+    let changes = [
+        "soft.bar.copies={ count = [1, 1, 2], spacing = [1, 1, 1] }",
+        "soft.bar.angular_velocity=[1, 0, 0]",
+    ]
+    .map(|c| Override::parse(c).unwrap());
+    let source = SceneSource::from_text("test", BAR);
+    let error = Simulation::new(&source, &changes, 1).err().unwrap();
+    assert_eq!(error.key, "soft.bar.angular_velocity");
+}

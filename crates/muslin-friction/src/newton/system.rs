@@ -12,6 +12,7 @@ pub(crate) struct System {
     places: Vec<u32>,
     matrix: Option<BlockMatrix>,
     cholesky: Option<Cholesky>,
+    residual: Vec<Vec3>,
 }
 
 impl System {
@@ -104,7 +105,7 @@ impl System {
                 }
             }
         }
-        cholesky.factorise(&self.pattern, matrix)
+        cholesky.factorise(matrix)
     }
 
     /// Factors the matrix with a diagonal added by node.
@@ -122,13 +123,44 @@ impl System {
                 matrix.values[slot] += Mat3::from_diagonal(*shift);
             }
         }
-        cholesky.factorise(&self.pattern, matrix)
+        cholesky.factorise(matrix)
     }
 
     /// Solves for several right-hand sides in place, one after the other in memory.
     pub(crate) fn solve_many(&mut self, x: &mut [Vec3], count: usize) {
         if let Some(cholesky) = &mut self.cholesky {
             cholesky.solve_many(x, count);
+        }
+    }
+
+    /// Brings `x` nearer to the solution by six digits, in half the time of a whole solve.
+    pub(crate) fn improve(&mut self, right_hand_side: &[Vec3], x: &mut [Vec3]) {
+        let (Some(matrix), Some(cholesky)) = (&self.matrix, &mut self.cholesky) else {
+            return;
+        };
+        self.residual.resize(x.len(), Vec3::ZERO);
+        matrix.multiply(&self.pattern, x, &mut self.residual);
+        for (r, b) in self.residual.iter_mut().zip(right_hand_side) {
+            *r = *b - *r;
+        }
+        cholesky.solve_roughly(&mut self.residual);
+        for (x, r) in x.iter_mut().zip(&self.residual) {
+            *x += *r;
+        }
+    }
+
+    /// Names the nodes that [`Self::follow`] is about.
+    pub(crate) fn choose_part(&mut self, part: impl Fn(usize) -> bool) {
+        if let Some(cholesky) = &mut self.cholesky {
+            cholesky.choose_part(part);
+        }
+    }
+
+    /// Turns changes of the right-hand side at the chosen nodes into changes of the solution there, to six digits. What
+    /// they are elsewhere means nothing.
+    pub(crate) fn follow(&mut self, changes: &mut [Vec3]) {
+        if let Some(cholesky) = &mut self.cholesky {
+            cholesky.solve_part_roughly(changes);
         }
     }
 

@@ -68,6 +68,9 @@ impl Pair {
     ) -> Option<Candidate> {
         let at = |x: &[Vec3]| self.vertices.map(|v| x[v as usize]);
         let start = at(x0);
+        if self.stays_apart(&start, x1.map(at).as_ref(), margin, params) {
+            return None;
+        }
         let time = x1.and_then(|x1| match self.kind {
             Kind::EdgeEdge => ccd::edge_edge(start, at(x1), params),
             _ => ccd::vertex_face(start, at(x1), params),
@@ -106,6 +109,39 @@ impl Pair {
             inner: found.inner,
             time: time.unwrap_or(f64::INFINITY),
         })
+    }
+}
+
+impl Pair {
+    /// Whether a plane along both features parts them by more than `margin` (m) at the start and by more than what counts
+    /// as touching all the way: along a fixed direction everything moves linearly, so start and end say it all. Most
+    /// pairs of layers that lie on each other are dismissed here, before anything is measured.
+    fn stays_apart(
+        &self,
+        start: &[Vec3; 4],
+        end: Option<&[Vec3; 4]>,
+        margin: f64,
+        params: &CcdParams,
+    ) -> bool {
+        let (first, across) = match self.kind {
+            Kind::EdgeEdge => (2, (start[1] - start[0]).cross(start[3] - start[2])),
+            _ => (1, (start[2] - start[1]).cross(start[3] - start[1])),
+        };
+        let n = if (start[0] - start[first]).dot(across) < 0.0 {
+            -across
+        } else {
+            across
+        };
+        let apart = |x: &[Vec3; 4], by: f64| {
+            let (a, b) = x.split_at(first);
+            a.iter().all(|a| b.iter().all(|b| (*a - *b).dot(n) > by))
+        };
+        let touching = params.broad_phase_margin();
+        let length = n.length();
+        // Not a number compares false, and is left to the detector.
+        length.is_finite()
+            && apart(start, margin.max(touching) * length)
+            && end.is_none_or(|end| apart(end, touching * length))
     }
 }
 

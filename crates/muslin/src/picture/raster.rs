@@ -59,6 +59,44 @@ struct Corner {
     pattern: [f64; 2],
 }
 
+/// A corner in the world: distance along the view, m, and what is interpolated.
+#[derive(Clone, Copy)]
+struct Point {
+    depth: f64,
+    position: Vec3,
+    normal: Vec3,
+    pattern: [f64; 2],
+}
+
+impl Point {
+    /// The point on the way to another one that is at a depth between theirs.
+    fn towards(self, other: Self, depth: f64) -> Self {
+        let share = (depth - self.depth) / (other.depth - self.depth);
+        let mix = |a: f64, b: f64| a + share * (b - a);
+        Self {
+            depth,
+            position: self.position.lerp(other.position, share),
+            normal: self.normal.lerp(other.normal, share),
+            pattern: std::array::from_fn(|i| mix(self.pattern[i], other.pattern[i])),
+        }
+    }
+}
+
+/// The part of a triangle that is farther than `near` (m), as triangles: a floor may reach behind the eye.
+fn in_front(corners: [Point; 3], near: f64) -> impl Iterator<Item = [Point; 3]> {
+    let mut outline = Vec::with_capacity(4);
+    for k in 0..3 {
+        let (a, b) = (corners[k], corners[(k + 1) % 3]);
+        if a.depth > near {
+            outline.push(a);
+        }
+        if (a.depth > near) != (b.depth > near) {
+            outline.push(a.towards(b, near));
+        }
+    }
+    (2..outline.len()).map(move |k| [outline[0], outline[k - 1], outline[k]])
+}
+
 /// Unit normals of vertices: those of the faces round them, weighted by area. Zero where there is no face.
 pub fn smooth_normals(positions: &[Vec3], faces: &[[i32; 3]]) -> Vec<Vec3> {
     let mut normals = vec![Vec3::ZERO; positions.len()];
@@ -79,27 +117,31 @@ impl Canvas {
         let [right, up, forward] = view.axes();
         let scale = 0.5 * height as f64 / (view.opening / 2.0).tan();
         let near = 1e-3 * view.radius;
+        let project = |p: Point| {
+            let d = p.position - view.from;
+            Corner {
+                x: 0.5 * width as f64 + scale * d.dot(right) / p.depth,
+                y: 0.5 * height as f64 - scale * d.dot(up) / p.depth,
+                inverse_depth: 1.0 / p.depth,
+                position: p.position,
+                normal: p.normal,
+                pattern: p.pattern,
+            }
+        };
         let mut triangles: Vec<([Corner; 3], usize)> = Vec::new();
         for (index, s) in surfaces.iter().enumerate() {
             for (f, pattern) in s.faces.iter().zip(&s.pattern) {
-                let mut visible = true;
-                let corners: [Corner; 3] = std::array::from_fn(|k| {
+                let corners: [Point; 3] = std::array::from_fn(|k| {
                     let v = f[k] as usize;
-                    let d = s.positions[v] - view.from;
-                    let depth = d.dot(forward);
-                    visible &= depth > near;
-                    Corner {
-                        x: 0.5 * width as f64 + scale * d.dot(right) / depth,
-                        y: 0.5 * height as f64 - scale * d.dot(up) / depth,
-                        inverse_depth: 1.0 / depth,
+                    Point {
+                        depth: (s.positions[v] - view.from).dot(forward),
                         position: s.positions[v],
                         normal: s.normals[v],
                         pattern: pattern[k],
                     }
                 });
-                if visible {
-                    triangles.push((corners, index));
-                }
+                let seen = in_front(corners, near);
+                triangles.extend(seen.map(|corners| (corners.map(project), index)));
             }
         }
         let background = Sample {
@@ -345,5 +387,39 @@ mod tests {
         }
         assert!((2..17).all(|y| (2..17).all(|x| hits[y * 20 + x] >= 1)));
         assert_eq!(hits[0], 0);
+    }
+
+    #[test]
+    fn what_reaches_behind_the_eye_is_drawn_up_to_it() {
+        let at = |depth: f64, x: f64| Point {
+            depth,
+            position: Vec3::new(x, depth, 0.0),
+            normal: Vec3::Z,
+            pattern: [x, depth],
+        };
+        let area = |[a, b, c]: [Point; 3]| {
+            (b.position - a.position).cross(c.position - a.position).z / 2.0
+        };
+        // A triangle from 1 m behind the eye to 1 m before it; three quarters or one are in front.
+        for (corners, left) in [
+            ([at(-1.0, 0.0), at(1.0, 1.0), at(1.0, -1.0)], 1.5),
+            ([at(1.0, 0.0), at(-1.0, -1.0), at(-1.0, 1.0)], 0.5),
+            ([at(-1.0, 0.0), at(-2.0, 0.0), at(-1.0, 1.0)], 0.0),
+        ] {
+            let mut sum = 0.0;
+            for part in in_front(corners, 0.0) {
+                assert!(part.iter().all(|p| p.depth >= 0.0));
+                assert!(
+                    part.iter()
+                        .all(|p| p.pattern == [p.position.x, p.position.y])
+                );
+                assert!(
+                    area(part) * area(corners) >= 0.0,
+                    "the front stays the front"
+                );
+                sum += area(part).abs();
+            }
+            assert!((sum - left).abs() < 1e-12);
+        }
     }
 }

@@ -49,6 +49,7 @@ const SCENES: &[ShippedScene] = scenes![
     "zhu2024" / "ball_on_layers",
     "zhu2024" / "ball_on_torus",
     "zhu2024" / "curtain_on_figure",
+    "zhu2024" / "donuts",
     "zhu2024" / "drape_on_sphere",
     "zhu2024" / "house_of_cards_coarse",
     "zhu2024" / "house_of_cards_fine",

@@ -41,6 +41,9 @@ pub struct Soft {
     /// Displacement, m; applied last.
     #[serde(default)]
     pub translate: Triple,
+    /// Copies of the shape in rows, columns and layers. Together they are one body of pieces that do not hang together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Copies>,
     /// A solid that comes with Muslin, such as `rubber`. The keys below change single numbers of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub material: Option<String>,
@@ -70,6 +73,19 @@ pub struct Soft {
     /// Initial angular velocity about the centre of mass, rad/s.
     #[serde(default)]
     pub angular_velocity: Triple,
+}
+
+/// Copies of a shape, side by side.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Copies {
+    /// Number along x, y and z, counted from the place of the shape itself.
+    pub count: [usize; 3],
+    /// Distance from each to the next, m.
+    pub spacing: Triple,
+    /// Rotation of each about the centre of its mass against the one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Rotation>,
 }
 
 /// A block of cubes. Give `cells` or `edge`.

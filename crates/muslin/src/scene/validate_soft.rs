@@ -64,5 +64,37 @@ fn one(key: &str, soft: &Soft) -> Result<(), SceneError> {
     if let Some(rotate) = &soft.rotate {
         axis(&format!("{key}.rotate.axis"), &rotate.axis)?;
     }
+    copies(key, soft)
+}
+
+/// Most copies of a shape.
+const MOST_COPIES: usize = 100_000;
+
+fn copies(key: &str, soft: &Soft) -> Result<(), SceneError> {
+    let Some(copies) = &soft.copies else {
+        return Ok(());
+    };
+    let all = copies
+        .count
+        .iter()
+        .try_fold(1usize, |n, c| n.checked_mul(*c));
+    if all.is_none_or(|n| n == 0 || n > MOST_COPIES) {
+        return Err(SceneError::at(
+            format!("{key}.copies.count"),
+            format!("{:?} is not a number of copies", copies.count),
+            format!("give three numbers of at least 1, with a product of at most {MOST_COPIES}"),
+        ));
+    }
+    if soft.angular_velocity != [0.0; 3] {
+        return Err(SceneError::at(
+            format!("{key}.angular_velocity"),
+            "copies cannot start with a rotation",
+            "leave out `angular_velocity` or `copies`",
+        ));
+    }
+    vector(&format!("{key}.copies.spacing"), &copies.spacing, 1e5, "m")?;
+    if let Some(turn) = &copies.turn {
+        axis(&format!("{key}.copies.turn.axis"), &turn.axis)?;
+    }
     Ok(())
 }

@@ -85,6 +85,14 @@ impl Simulation {
         Ok(())
     }
 
+    /// Starts its threads anew. In a process that was forked the old ones do not exist, and waiting for them has no end.
+    pub fn restart_threads(&mut self) -> Result<(), SceneError> {
+        let new = thread_pool(self.threads())?;
+        // Letting go of threads that are not there could wait for them too.
+        std::mem::forget(std::mem::replace(&mut self.pool, new));
+        Ok(())
+    }
+
     /// The scene as it was given, before changes.
     pub fn source(&self) -> &SceneSource {
         &self.source

@@ -84,7 +84,7 @@ impl LinearSystem {
             Some(c) => c,
             None => self.cholesky.insert(Cholesky::analyse(pattern)?),
         };
-        cholesky.factorise(pattern, matrix)?;
+        cholesky.factorise(matrix)?;
         let factorise = started.elapsed().as_secs_f64();
         x.copy_from_slice(b);
         cholesky.solve(x);

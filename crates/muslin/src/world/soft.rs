@@ -1,12 +1,12 @@
 //! Soft bodies of a scene: shape, material and place become a body of tetrahedra.
 
-use super::build::{Placed, face_coordinates};
+use super::build::{Placed, face_coordinates, rotation_vector};
 use super::{Body, Substance, World};
 use crate::material::{DEFAULT_DAMPING, DEFAULT_POISSON, Solid, shipped_solid, shipped_solids};
-use crate::scene::{SceneError, Soft, mesh_file, nearest_name, tet_file};
+use crate::scene::{Copies, SceneError, Soft, mesh_file, nearest_name, tet_file};
 use muslin_geometry::mesh::{self, ShapeError, Topology};
 use muslin_geometry::tet::{self, TetMesh};
-use muslin_linalg::Vec3;
+use muslin_linalg::{Quat, Vec3};
 use std::path::Path;
 
 /// Thickness of the skin where none is given, m, and as a part of the shortest edge.
@@ -33,6 +33,9 @@ impl World {
         for p in &mut prepared.mesh.positions {
             *p *= soft.scale;
         }
+        if let Some(copies) = &soft.copies {
+            repeat(&mut prepared, copies.count.iter().product());
+        }
         let rest = prepared.mesh.positions;
         let tetrahedra = prepared.mesh.tetrahedra;
         let topology = Topology::build(rest.len(), &prepared.surface)
@@ -55,6 +58,15 @@ impl World {
                 angular_velocity: soft.angular_velocity,
             },
         );
+        if let Some(copies) = &soft.copies {
+            let own = vertices.clone();
+            spread(
+                copies,
+                prepared.surface_vertices,
+                &mass,
+                &mut self.state.x[own],
+            );
+        }
         let length = |e: &mesh::Edge| {
             let [a, b] = e.vertices.map(|v| rest[v as usize]);
             a.distance(b)
@@ -83,6 +95,64 @@ impl World {
             repairs: prepared.repairs.iter().map(ToString::to_string).collect(),
         });
         Ok(())
+    }
+}
+
+/// Repeats a solid, all in the same place, with the vertices of all surfaces first. Copies have the same rest shape to the
+/// bit, so that what is computed for one serves all.
+fn repeat(solid: &mut tet::Solid, copies: usize) {
+    let (n, outer) = (solid.mesh.positions.len(), solid.surface_vertices);
+    let place = |copy: usize, vertex: usize| {
+        if vertex < outer {
+            copy * outer + vertex
+        } else {
+            copies * outer + copy * (n - outer) + vertex - outer
+        }
+    };
+    let mut positions = vec![Vec3::ZERO; n * copies];
+    for copy in 0..copies {
+        for (vertex, at) in solid.mesh.positions.iter().enumerate() {
+            positions[place(copy, vertex)] = *at;
+        }
+    }
+    let number = |copy: usize, v: u32| place(copy, v as usize) as u32;
+    let (mut tetrahedra, mut surface) = (Vec::new(), Vec::new());
+    for copy in 0..copies {
+        let solids = solid.mesh.tetrahedra.iter();
+        tetrahedra.extend(solids.map(|t| t.map(|v| number(copy, v))));
+        let faces = solid.surface.iter();
+        surface.extend(faces.map(|f| f.map(|v| number(copy, v))));
+    }
+    solid.mesh.positions = positions;
+    solid.mesh.tetrahedra = tetrahedra;
+    // Numbers of a file mean one of the copies no more than another.
+    solid.mesh.origin.clear();
+    solid.surface = surface;
+    solid.surface_vertices = outer * copies;
+}
+
+/// Moves copies from the place of the first to their own. `outer`: vertices of all surfaces together.
+fn spread(copies: &Copies, outer: usize, mass: &[f64], x: &mut [Vec3]) {
+    let [nx, ny, nz] = copies.count;
+    let all = nx * ny * nz;
+    let (surface, inner) = (outer / all, (x.len() - outer) / all);
+    let centre = {
+        let own = (0..surface).chain(outer..outer + inner);
+        let sums = own.fold((Vec3::ZERO, 0.0), |(c, m), v| {
+            (c + x[v] * mass[v], m + mass[v])
+        });
+        sums.0 / sums.1
+    };
+    for copy in 0..all {
+        let step = [copy % nx, copy / nx % ny, copy / (nx * ny)].map(|k| k as f64);
+        let shift = Vec3::from_array(step) * Vec3::from_array(copies.spacing);
+        let turn = copies.turn.as_ref().map_or(Quat::IDENTITY, |t| {
+            Quat::from_scaled_axis(rotation_vector(t) * copy as f64)
+        });
+        let skin = copy * surface..(copy + 1) * surface;
+        for v in skin.chain(outer + copy * inner..outer + (copy + 1) * inner) {
+            x[v] = centre + turn * (x[v] - centre) + shift;
+        }
     }
 }
 

@@ -45,6 +45,10 @@ pub struct Global {
     pub contact: Vec<f64>,
     /// Diagonal of the matrix without contact, kg.
     pub diagonal: Vec<f64>,
+    /// Whether held vertices pull at a part.
+    pub anchored: Vec<bool>,
+    /// What stiffness is multiplied with in the matrix, s².
+    pub scale: f64,
     packed: Vec<Vec3>,
     work: Vec<Vec<Vec3>>,
 }
@@ -73,10 +77,16 @@ impl Global {
             stiffness,
             contact,
             diagonal,
+            scale,
             ..Self::default()
         };
         global.find_parts(recipe.held);
         global.factorise(recipe, scale)?;
+        global.anchored = vec![false; global.ends.len()];
+        for &(place, _, _) in &global.coupling {
+            let vertex = global.vertices[place as usize];
+            global.anchored[global.part[vertex as usize] as usize] = true;
+        }
         Ok(global)
     }
 
@@ -172,27 +182,15 @@ impl Global {
         }
     }
 
-    /// Mean change of velocity (m/s) of the part that each place belongs to, if its vertices gain `momentum` (kg m/s);
-    /// zero for parts that are held somewhere.
-    pub fn mean_gains(&self, momentum: &[Vec3], mass: &[f64]) -> Vec<Vec3> {
-        let mut anchored = vec![false; self.vertices.len()];
-        for (place, _, _) in &self.coupling {
-            anchored[*place as usize] = true;
-        }
-        let mut gains = Vec::with_capacity(self.vertices.len());
-        let mut begin = 0;
-        for &end in &self.ends {
-            let part = &self.vertices[begin..end];
-            let mean = if anchored[begin..end].contains(&true) {
-                Vec3::ZERO
-            } else {
-                let sum: Vec3 = part.iter().map(|v| momentum[*v as usize]).sum();
-                sum / part.iter().map(|v| mass[*v as usize]).sum::<f64>()
-            };
-            gains.resize(end, mean);
-            begin = end;
-        }
-        gains
+    /// Number of parts.
+    pub fn parts(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Vertices of a part.
+    pub fn vertices_of(&self, part: usize) -> &[u32] {
+        let begin = if part == 0 { 0 } else { self.ends[part - 1] };
+        &self.vertices[begin..self.ends[part]]
     }
 
     /// Solves for the positions `x` (m) of free vertices. `fill` writes the right-hand side (kg m) of a run of places,

@@ -13,6 +13,7 @@ mod build;
 mod contacts;
 mod global;
 mod limit;
+mod pieces;
 mod split;
 mod spring;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use contacts::{Contacts, Softness};
 use global::{Global, PER_TASK, Recipe};
 use muslin_friction::Anderson;
 use muslin_linalg::Vec3;
+use pieces::Pieces;
 use rayon::prelude::*;
 use split::{Local, SplitGroup};
 
@@ -42,6 +44,7 @@ pub struct Admm {
     locals: Vec<Box<dyn Local>>,
     rails: SplitGroup<Rail, 1, 1>,
     global: Global,
+    pieces: Pieces,
     contacts: Contacts,
     guard: FailSafe,
     anderson: Anderson,
@@ -72,6 +75,7 @@ impl Admm {
             locals: Vec::new(),
             rails: SplitGroup::new(0, Vec::new()),
             global: Global::default(),
+            pieces: Pieces::default(),
             contacts: Contacts::default(),
             guard: FailSafe::default(),
             anderson: Anderson::default(),
@@ -120,6 +124,13 @@ impl Admm {
             reason: e.to_string(),
             time: world.time + dt,
         })?;
+        for rail in self.rails.iter_mut() {
+            let part = self.global.part[rail.vertex as usize];
+            if let Some(anchored) = self.global.anchored.get_mut(part as usize) {
+                *anchored = true;
+            }
+        }
+        self.pieces = Pieces::choose(world, &self.global, &self.locals, self.settings.iterations);
         let weights = self.global.contact.iter().zip(&self.held);
         self.inverse = weights
             .map(|(w, held)| if *held { 0.0 } else { 1.0 / w })
@@ -208,9 +219,14 @@ impl Admm {
             self.push[i] += (self.external[i] - self.gradient[i]) * dt;
         }
         let Self {
-            global, x, push, p, ..
+            global,
+            pieces,
+            x,
+            push,
+            p,
+            ..
         } = self;
-        let gains = global.mean_gains(push, &world.mass);
+        let gains = pieces.gains(global, &world.state.x, push, &world.mass);
         global.solve(
             |first, vertices, rows| {
                 for (k, (row, v)) in rows.iter_mut().zip(vertices).enumerate() {
@@ -314,13 +330,15 @@ impl Admm {
             },
             x,
         );
-        for i in 0..x.len() {
-            l[i] += x[i] - x0[i] - p[i] * dt;
+        self.turn_pieces(&world.mass);
+        for i in 0..self.x.len() {
+            self.l[i] += self.x[i] - world.state.x[i] - self.p[i] * dt;
         }
-        for local in locals.iter_mut() {
-            local.settle(x);
+        let turns = self.pieces.turns(&self.global);
+        for local in &mut self.locals {
+            local.settle(&self.x, &turns);
         }
-        rails.settle(x);
+        self.rails.settle(&self.x, &turns);
     }
 
     /// Primal and dual residual, m/s.

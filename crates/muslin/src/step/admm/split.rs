@@ -6,7 +6,7 @@
 //! every iteration; that place is all there is to compute, and it needs no multiplier.
 
 use crate::force::StepContext;
-use muslin_linalg::Vec3;
+use muslin_linalg::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// An element that is split off from the positions: `R` vectors `z = D x`, linear in its `N` vertices.
@@ -32,6 +32,9 @@ pub trait Split<const N: usize, const R: usize>: Send + Sync {
 
 /// An element that is a constant quadratic form about a place that depends on the positions.
 pub trait Following<const N: usize>: Send + Sync {
+    /// Whether its place turns with the piece, so that it holds back no rotation once all is solved.
+    const TURNS: bool = false;
+
     /// Vertices in the state.
     fn vertices(&self) -> [u32; N];
 
@@ -53,8 +56,13 @@ pub trait Local: Send + Sync {
     fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext);
     /// The local step at positions `x` (m).
     fn project(&mut self, x: &[Vec3]);
-    /// Brings multipliers up to date with new positions `x` (m).
-    fn settle(&mut self, x: &[Vec3]);
+    /// Brings multipliers up to date with new positions `x` (m), after pieces were turned as a whole.
+    fn settle(&mut self, x: &[Vec3], turns: &Turns);
+    /// Adds to each part of the matrix the energy (N m) that lags behind when it turns by a radian and elements do not
+    /// follow; `part` of each vertex.
+    fn add_resistance(&self, x: &[Vec3], part: &[u32], out: &mut [f64]);
+    /// Adds to each part for which it is `wanted` the torque (N m) with which elements hold back their vertices at `x`.
+    fn add_torque(&self, x: &[Vec3], part: &[u32], wanted: &[bool], out: &mut [Vec3]);
     /// Number of multipliers.
     fn multipliers(&self) -> usize;
     /// Writes the multipliers to `out`, each times the root of its weight.
@@ -67,6 +75,60 @@ pub trait Local: Send + Sync {
     fn apart(&self, x: &[Vec3]) -> f64;
     /// Whether there are no elements.
     fn is_empty(&self) -> bool;
+}
+
+/// By what pieces were turned as a whole.
+pub struct Turns<'a> {
+    /// Part of each vertex; the largest number for held ones.
+    pub part: &'a [u32],
+    /// Rotation of each part; none if nothing was turned.
+    pub turn: &'a [Mat3],
+}
+
+impl Turns<'_> {
+    fn of(&self, vertices: &[u32]) -> Option<&Mat3> {
+        if self.turn.is_empty() {
+            return None;
+        }
+        owner(self.part, vertices).and_then(|part| self.turn.get(part))
+    }
+}
+
+/// The part of the matrix that an element belongs to; none if all its vertices are held.
+fn owner(part: &[u32], vertices: &[u32]) -> Option<usize> {
+    let mut parts = vertices.iter().map(|v| part[*v as usize]);
+    parts.find(|p| *p != u32::MAX).map(|p| p as usize)
+}
+
+/// Sums torques of elements by part, chunk after chunk.
+fn sum_torques<E: Sync, const N: usize>(
+    elements: &[E],
+    vertices: impl Fn(&E) -> [u32; N] + Sync,
+    torque: impl Fn(usize, &E) -> Vec3 + Sync,
+    (part, wanted): (&[u32], &[bool]),
+    out: &mut [Vec3],
+) {
+    let runs: Vec<Vec<(usize, Vec3)>> = elements
+        .par_chunks(PER_TASK)
+        .enumerate()
+        .map(|(k, chunk)| {
+            let mut runs: Vec<(usize, Vec3)> = Vec::new();
+            for (i, e) in chunk.iter().enumerate() {
+                let Some(part) = owner(part, &vertices(e)).filter(|p| wanted[*p]) else {
+                    continue;
+                };
+                let own = torque(k * PER_TASK + i, e);
+                match runs.last_mut() {
+                    Some((last, sum)) if *last == part => *sum += own,
+                    _ => runs.push((part, own)),
+                }
+            }
+            runs
+        })
+        .collect();
+    for (part, sum) in runs.into_iter().flatten() {
+        out[part] += sum;
+    }
 }
 
 /// Elements a task; fixed, so that sums never depend on the number of threads.
@@ -213,16 +275,42 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
             });
     }
 
-    fn settle(&mut self, x: &[Vec3]) {
+    fn settle(&mut self, x: &[Vec3], turns: &Turns) {
         self.elements
             .par_iter_mut()
             .with_min_len(PER_TASK)
             .for_each(|e| {
-                let dx = e.deformation(&corners_of(x, e.element.vertices()));
+                let vertices = e.element.vertices();
+                if let Some(turn) = turns.of(&vertices) {
+                    e.z = e.z.map(|z| *turn * z);
+                    e.l = e.l.map(|l| *turn * l);
+                }
+                let dx = e.deformation(&corners_of(x, vertices));
                 for r in 0..R {
                     e.l[r] += dx[r] - e.z[r];
                 }
             });
+    }
+
+    fn add_resistance(&self, x: &[Vec3], part: &[u32], out: &mut [f64]) {
+        for e in &self.elements {
+            let vertices = e.element.vertices();
+            if let Some(part) = owner(part, &vertices) {
+                let dx = e.deformation(&corners_of(x, vertices));
+                let each = (0..R).map(|r| e.weights[r] * dx[r].length_squared());
+                out[part] += each.sum::<f64>() * 2.0 / 3.0;
+            }
+        }
+    }
+
+    fn add_torque(&self, x: &[Vec3], part: &[u32], wanted: &[bool], out: &mut [Vec3]) {
+        let torque = |_: usize, e: &Unknowns<S, N, R>| {
+            let dx = e.deformation(&corners_of(x, e.element.vertices()));
+            let each = (0..R).map(|r| (e.z[r] - e.l[r]).cross(dx[r]) * e.weights[r]);
+            each.sum()
+        };
+        let vertices = |e: &Unknowns<S, N, R>| e.element.vertices();
+        sum_torques(&self.elements, vertices, torque, (part, wanted), out);
     }
 
     fn multipliers(&self) -> usize {
@@ -318,7 +406,31 @@ impl<F: Following<N>, const N: usize> Local for FollowingGroup<F, N> {
             });
     }
 
-    fn settle(&mut self, _x: &[Vec3]) {}
+    fn settle(&mut self, _x: &[Vec3], _turns: &Turns) {}
+
+    fn add_resistance(&self, x: &[Vec3], part: &[u32], out: &mut [f64]) {
+        for e in self.elements.iter().filter(|_| F::TURNS) {
+            let vertices = e.vertices();
+            if let Some(part) = owner(part, &vertices) {
+                let (at, stiffness) = (corners_of(x, vertices), e.stiffness());
+                let each = (0..N).flat_map(|a| (0..N).map(move |b| (a, b)));
+                let sum: f64 = each.map(|(a, b)| stiffness[a][b] * at[a].dot(at[b])).sum();
+                out[part] += sum * 2.0 / 3.0;
+            }
+        }
+    }
+
+    fn add_torque(&self, x: &[Vec3], part: &[u32], wanted: &[bool], out: &mut [Vec3]) {
+        if !F::TURNS {
+            return;
+        }
+        let torque = |i: usize, e: &F| {
+            let at = corners_of(x, e.vertices());
+            (0..N).map(|a| self.pull[i][a].cross(at[a])).sum()
+        };
+        let vertices = |e: &F| e.vertices();
+        sum_torques(&self.elements, vertices, torque, (part, wanted), out);
+    }
 
     fn multipliers(&self) -> usize {
         0

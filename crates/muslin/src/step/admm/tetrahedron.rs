@@ -84,6 +84,8 @@ impl DampedTetrahedron {
 }
 
 impl Following<4> for DampedTetrahedron {
+    const TURNS: bool = true;
+
     fn vertices(&self) -> [u32; 4] {
         self.element.vertices()
     }
