@@ -15,7 +15,7 @@ from ._arrays import Floats, Ints, as_array, count, floats, indices, number
 __all__ = ["FrictionMethod", "FrictionProblem", "FrictionSolution"]
 
 FrictionMethod: TypeAlias = Literal[
-    "auto", "gauss-seidel", "admm", "newton", "interior", "condensed"
+    "auto", "gauss-seidel", "admm", "newton", "condensed"
 ]
 """How a friction problem is solved; `auto` chooses, and changes its mind when a method stalls."""
 
@@ -209,7 +209,7 @@ class FrictionProblem:
         r0: npt.ArrayLike | None = None,
         max_sweeps: int = 1000,
         max_factorisations: int = 100,
-        max_admm_iterations: int = 400,
+        max_admm_iterations: int = 800,
         threads: int = 1,
     ) -> FrictionSolution:
         """Solves the problem; missing the tolerance is told in the solution, not raised.

@@ -14,23 +14,25 @@ use crate::problem::FrictionProblem;
 use crate::residual::{Residual, contact_errors, impulses, measure};
 use muslin_linalg::Vec3;
 
-/// Sweeps over the contacts of an iteration at most, to begin with and once iterations have stalled.
-const INNER_SWEEPS: [usize; 2] = [10, 100];
 /// The sweeps end when they change less than this share of what parts velocities and copies.
 const INNER_ACCURACY: f64 = 0.05;
 /// Iterations between looks at the error, unless velocities and copies have come together before.
 const ITERATIONS_PER_CHECK: usize = 5;
-/// Error of the contacts on the copies, over what parts velocities and copies, above which it is the sweeps that are too
-/// few.
-const UNSETTLED: f64 = 0.2;
-/// Iterations without halving the least error after which the contacts get more sweeps, and after which there is no hope.
-const PATIENCE: [usize; 2] = [20, 40];
-/// Weights of a node over the geometric mean of its inertia and its diagonal, one pass after the other.
+/// Error of the contacts on the copies, over what parts velocities and copies, above which a few sweeps are too few; and
+/// iterations before that is judged.
+const UNSETTLED: f64 = 0.5;
+const JUDGED_FROM: usize = 20;
+/// Iterations without halving the least error that end a pass.
+const PATIENCE: usize = 15;
+/// Weights of a node over the geometric mean of its inertia and its diagonal: of the first pass, and of those that follow
+/// where it stalls.
 ///
 /// Splitting is quickest where the weight lies between the softest mode that contacts excite, which moves by its inertia,
 /// and the stiffest, which the diagonal bounds. Measured on draped sheets, stacks, cards, dishes and grips: 2 to 5 are
-/// equally good. Where a pass stalls, other weights move what it left.
-const WEIGHTS: [f64; 3] = [3.0, 0.8, 12.0];
+/// equally good. Large weights then move what is stiff, small ones what is soft, in turns: each pass begins quickly, from where
+/// the last one ended. From the best point so far they would undo each other.
+pub(crate) const FIRST_WEIGHT: [f64; 1] = [3.0];
+pub(crate) const FURTHER_WEIGHTS: [f64; 2] = [12.0, 0.8];
 
 /// Times the tolerance that errors scaled by mass may reach.
 const BY_MASS: f64 = 10.0;
@@ -46,24 +48,19 @@ pub(crate) struct Admm {
     pull: Vec<Vec3>,
     /// Copies less duals that the velocities stand for.
     pulled: Vec<Vec3>,
-    first: Kept,
     best: Kept,
+    /// Whether a few sweeps over the contacts were found to be too few.
+    thorough: bool,
 }
 
-/// When a pass is over.
-struct Stop {
-    tolerance: f64,
-    max_iterations: usize,
-    sweeps: usize,
-}
-
-/// How a pass ended.
-#[derive(PartialEq)]
-enum Ended {
-    Arrived,
-    /// The sweeps over the contacts were too few.
-    Unsettled,
-    Stalled,
+/// What a run is to reach.
+pub(crate) struct Goal<'a> {
+    /// Both errors are to fall below this, m/s.
+    pub(crate) tolerance: f64,
+    pub(crate) max_iterations: usize,
+    /// One a pass, in turns.
+    pub(crate) weights: &'a [f64],
+    pub(crate) passes: usize,
 }
 
 /// How a run ended.
@@ -75,12 +72,16 @@ pub(crate) struct AdmmEnd {
 }
 
 impl Admm {
-    /// Iterates from `v` and `r` until both errors are below `tolerance` or nothing improves; the best point is returned.
+    /// A new problem begins.
+    pub(crate) fn forget(&mut self) {
+        self.thorough = false;
+    }
+
+    /// Iterates from `v` and `r` until the goal is reached or nothing improves; the best point is returned.
     pub(crate) fn run(
         &mut self,
         given: &Given,
-        tolerance: f64,
-        max_iterations: usize,
+        goal: &Goal,
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> AdmmEnd {
@@ -95,48 +96,34 @@ impl Admm {
         if self.system.analyse(problem, false).is_err() {
             return end;
         }
-        self.first.keep(v, r);
         self.best.keep(v, r);
-        let mut sweeps = INNER_SWEEPS[0];
-        for weight in WEIGHTS {
-            self.lumped.prepare(given, weight);
+        for weight in goal.weights.iter().cycle().take(goal.passes) {
+            self.lumped.prepare(given, *weight);
             let shift = &self.lumped.weights;
             end.factorisations += 1;
             if self.system.factorise_shifted(problem, shift).is_err() {
                 break;
             }
             self.system.choose_part(|n| shift[n] != Vec3::ZERO);
-            let stop = Stop {
-                tolerance,
-                max_iterations,
-                sweeps,
-            };
-            let mut ended = self.pass(given, &stop, v, r, &mut end);
-            if ended == Ended::Unsettled {
-                // From the beginning: what unsettled contacts have led to is no good start.
-                sweeps = INNER_SWEEPS[1];
-                self.first.restore(v, r);
-                let stop = Stop { sweeps, ..stop };
-                ended = self.pass(given, &stop, v, r, &mut end);
-            }
-            self.best.restore(v, r);
-            if ended == Ended::Arrived || end.iterations >= max_iterations {
+            let arrived = self.pass(given, goal, v, r, &mut end);
+            if arrived || end.iterations >= goal.max_iterations {
                 break;
             }
         }
-        end.converged = end.residual.merit() < tolerance;
+        self.best.restore(v, r);
+        end.converged = end.residual.merit() < goal.tolerance;
         end
     }
 
-    /// Iterations with one set of weights; the best point of all passes is kept.
+    /// Iterations with one set of weights; tells whether they have arrived. The best point of all passes is kept.
     fn pass(
         &mut self,
         given: &Given,
-        stop: &Stop,
+        goal: &Goal,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut AdmmEnd,
-    ) -> Ended {
+    ) -> bool {
         let Given {
             problem, contacts, ..
         } = *given;
@@ -144,13 +131,13 @@ impl Admm {
         let begun = end.iterations;
         let (mut halved_to, mut halved_at) = (f64::INFINITY, begun);
         let mut gap = f64::INFINITY;
-        while end.iterations < stop.max_iterations && end.iterations - halved_at < PATIENCE[1] {
+        while end.iterations < goal.max_iterations && end.iterations - halved_at < PATIENCE {
             let whole = end.iterations == begun
                 || (end.iterations + 1).is_multiple_of(ITERATIONS_PER_CHECK)
-                || gap < 2.0 * stop.tolerance;
+                || gap < 2.0 * goal.tolerance;
             end.iterations += 1;
             self.pull_together(problem, whole, v);
-            gap = self.settle(problem, contacts, stop.sweeps, gap, v, r);
+            gap = self.settle(problem, contacts, gap, v, r);
             if whole {
                 impulses(problem, r, &mut self.force);
                 let residual = measure(given, v, r, &self.force);
@@ -159,21 +146,18 @@ impl Admm {
                     end.residual = residual;
                     self.best.keep(v, r);
                 }
-                if error < stop.tolerance {
-                    return Ended::Arrived;
+                if error < goal.tolerance {
+                    return true;
                 }
                 if error < 0.5 * halved_to {
                     (halved_to, halved_at) = (error, end.iterations);
-                } else if stop.sweeps == INNER_SWEEPS[0]
-                    && end.iterations - halved_at >= PATIENCE[0]
-                    && self.unsettled(given, r) > UNSETTLED * gap
-                {
-                    return Ended::Unsettled;
                 }
+                self.thorough |= end.iterations - begun >= JUDGED_FROM
+                    && self.unsettled(given, r) > UNSETTLED * gap;
             }
             self.anderson.mix();
         }
-        Ended::Stalled
+        false
     }
 
     /// Largest error that the sweeps have left on the copies, m/s.
@@ -234,7 +218,6 @@ impl Admm {
         &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
-        sweeps: usize,
         last: f64,
         v: &[Vec3],
         r: &mut [Vec3],
@@ -250,8 +233,14 @@ impl Admm {
             self.copies[n] = v[n] + duals[k] + self.lumped.push(n, self.force[n]);
         }
         let target = INNER_ACCURACY * last;
-        self.lumped
-            .settle(problem, contacts, sweeps, target, &mut self.copies, r);
+        self.lumped.settle(
+            problem,
+            contacts,
+            self.thorough,
+            target,
+            &mut self.copies,
+            r,
+        );
         let mut gap: f64 = 0.0;
         let [new_copies, new_duals, new_scaled] = split(&mut self.anderson.g, count);
         for (k, &n) in self.lumped.touched.iter().enumerate() {

@@ -12,7 +12,6 @@ mod error;
 pub mod families;
 mod gauss_seidel;
 mod impossible;
-mod interior;
 mod kept;
 mod lumped;
 mod matchstick;

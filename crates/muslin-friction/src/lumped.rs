@@ -6,11 +6,16 @@ use crate::cone::length;
 use crate::one::Block;
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
-use crate::residual::impulses;
 use muslin_linalg::{Mat3, Vec3};
 
-/// Sweeps before acceleration begins.
-const PLAIN_SWEEPS: usize = 10;
+/// Sweeps over all contacts.
+const SWEEPS: usize = 10;
+/// Rounds over the rest; each takes as long as the sweeps above at most.
+const ROUNDS: usize = 3;
+/// Change of velocity, over the target, by which a contact counts to the rest, and at which the rest has settled.
+const MOVED: f64 = 0.1;
+/// Share of a contact below which a node has no part in it.
+const SLIGHT: f64 = 0.01;
 
 /// How a contact resists, on the weights of its nodes.
 #[derive(Clone, Copy)]
@@ -33,6 +38,12 @@ pub(crate) struct Lumped {
     count: Vec<u32>,
     blocks: Vec<Resistance>,
     anderson: Anderson,
+    /// Change of velocity that the last sweep made at each contact, m/s.
+    moved: Vec<f64>,
+    /// Contacts that have not settled, and their nodes.
+    rest: Vec<u32>,
+    near_nodes: Vec<u32>,
+    near: Vec<bool>,
     base: Vec<Vec3>,
     force: Vec<Vec3>,
 }
@@ -107,16 +118,16 @@ impl Lumped {
         self.inverse[n] * impulse
     }
 
-    /// Sweeps until one changes velocities by less than `target` (m/s), or so many are done; the copies must carry the
+    /// Sweeps until one changes velocities by less than `target` (m/s), or a few are done; the copies must carry the
     /// impulses.
     ///
-    /// Plain sweeps run to and fro, so that a push travels through a whole stack in one of them. They settle most; after
-    /// the first few the rest is accelerated, which a heavy body on a deep stack needs.
+    /// They run to and fro, so that a push travels through a whole stack in one of them, and settle most. A heavy body on
+    /// light ones needs hundreds, but only where it lies: that is for `thorough` ones.
     pub(crate) fn settle(
         &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
-        max_sweeps: usize,
+        thorough: bool,
         target: f64,
         copies: &mut [Vec3],
         r: &mut [Vec3],
@@ -125,43 +136,107 @@ impl Lumped {
             self.sweep(problem, contacts, false, copies, r);
             return;
         }
-        for k in 0..max_sweeps.min(PLAIN_SWEEPS) {
+        for k in 0..SWEEPS {
             if self.sweep(problem, contacts, k % 2 == 1, copies, r) <= target {
                 return;
             }
         }
-        if max_sweeps <= PLAIN_SWEEPS {
-            return;
+        for _ in 0..if thorough { ROUNDS } else { 0 } {
+            self.settle_rest(problem, contacts, target, copies, r);
+            if self.sweep(problem, contacts, false, copies, r) <= target {
+                return;
+            }
         }
-        impulses(problem, r, &mut self.force);
+    }
+
+    /// Accelerated sweeps over the contacts that the last one has moved and those beside them.
+    fn settle_rest(
+        &mut self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        target: f64,
+        copies: &mut [Vec3],
+        r: &mut [Vec3],
+    ) {
+        self.choose_rest(problem, MOVED * target);
+        let rest = std::mem::take(&mut self.rest);
+        self.gather(problem, &rest, r);
         self.base.clear();
-        for &n in &self.touched {
+        for &n in &self.near_nodes {
             let n = n as usize;
             self.base.push(copies[n] - self.inverse[n] * self.force[n]);
         }
-        self.anderson.reset(r.len());
-        scale(contacts, r, &mut self.anderson.x);
-        for k in PLAIN_SWEEPS..max_sweeps {
-            let change = self.sweep(problem, contacts, false, copies, r);
-            if change <= target || k + 1 == max_sweeps {
-                return;
+        self.anderson.reset(rest.len());
+        for (x, &c) in self.anderson.x.iter_mut().zip(&rest) {
+            *x = r[c as usize] / contacts[c as usize].rho;
+        }
+        for _ in 0..SWEEPS * r.len() / rest.len().max(1) {
+            let mut largest: f64 = 0.0;
+            for &c in &rest {
+                largest = largest.max(self.visit(problem, contacts, c as usize, copies, r));
             }
-            scale(contacts, r, &mut self.anderson.g);
+            if largest <= MOVED * target {
+                break;
+            }
+            for (g, &c) in self.anderson.g.iter_mut().zip(&rest) {
+                *g = r[c as usize] / contacts[c as usize].rho;
+            }
             self.anderson.mix();
-            for ((r, x), prepared) in r.iter_mut().zip(&self.anderson.x).zip(contacts) {
-                *r = prepared.rho * *x;
+            for (x, &c) in self.anderson.x.iter().zip(&rest) {
+                r[c as usize] = contacts[c as usize].rho * *x;
             }
-            impulses(problem, r, &mut self.force);
-            for (base, &n) in self.base.iter().zip(&self.touched) {
+            self.gather(problem, &rest, r);
+            for (base, &n) in self.base.iter().zip(&self.near_nodes) {
                 let n = n as usize;
                 copies[n] = *base + self.inverse[n] * self.force[n];
+            }
+        }
+        self.rest = rest;
+    }
+
+    /// Contacts at nodes that the last sweep has moved by more than `least` (m/s), and all their nodes.
+    fn choose_rest(&mut self, problem: &FrictionProblem, least: f64) {
+        let takes_part = |w: f64| w.abs() > SLIGHT;
+        self.near.clear();
+        self.near.resize(self.inverse.len(), false);
+        for (contact, moved) in problem.contacts.iter().zip(&self.moved) {
+            if *moved > least {
+                for (n, _) in contact.arms().filter(|(_, w)| takes_part(*w)) {
+                    self.near[n] = true;
+                }
+            }
+        }
+        self.rest.clear();
+        self.near_nodes.clear();
+        for (c, contact) in problem.contacts.iter().enumerate() {
+            if (contact.arms()).any(|(n, w)| takes_part(w) && self.near[n]) {
+                self.rest.push(c as u32);
+                self.near_nodes
+                    .extend(contact.arms().map(|(n, _)| n as u32));
+            }
+        }
+        self.near_nodes.sort_unstable();
+        self.near_nodes.dedup();
+        self.force.resize(self.inverse.len(), Vec3::ZERO);
+    }
+
+    /// Impulses that some contacts give their nodes.
+    fn gather(&mut self, problem: &FrictionProblem, some: &[u32], r: &[Vec3]) {
+        for &n in &self.near_nodes {
+            self.force[n as usize] = Vec3::ZERO;
+        }
+        for &c in some {
+            let contact = &problem.contacts[c as usize];
+            let world = contact.frame.transpose() * r[c as usize];
+            for (n, w) in contact.arms() {
+                self.force[n] += w * world;
             }
         }
     }
 
     /// One sweep over all contacts; returns the largest change of velocity.
     fn sweep(
-        &self,
+        &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
         backwards: bool,
@@ -170,25 +245,35 @@ impl Lumped {
     ) -> f64 {
         let mut largest: f64 = 0.0;
         let count = contacts.len();
+        self.moved.resize(count, 0.0);
         for k in 0..count {
             let c = if backwards { count - 1 - k } else { k };
-            let new = relax(
-                problem,
-                contacts,
-                &self.inverse,
-                &self.blocks[c],
-                copies,
-                r[c],
-                c,
-            );
-            let contact = &problem.contacts[c];
-            let change = contact.frame.transpose() * (new - r[c]);
-            r[c] = new;
-            for (n, w) in contact.arms() {
-                let step = w * self.inverse[n] * change;
-                largest = largest.max(step.abs().max_element());
-                copies[n] += step;
-            }
+            let moved = self.visit(problem, contacts, c, copies, r);
+            self.moved[c] = moved;
+            largest = largest.max(moved);
+        }
+        largest
+    }
+
+    /// Relaxes one contact; returns the largest change of velocity.
+    fn visit(
+        &self,
+        problem: &FrictionProblem,
+        contacts: &[Prepared],
+        c: usize,
+        copies: &mut [Vec3],
+        r: &mut [Vec3],
+    ) -> f64 {
+        let block = &self.blocks[c];
+        let new = relax(problem, contacts, &self.inverse, block, copies, r[c], c);
+        let contact = &problem.contacts[c];
+        let change = contact.frame.transpose() * (new - r[c]);
+        r[c] = new;
+        let mut largest: f64 = 0.0;
+        for (n, w) in contact.arms() {
+            let step = w * self.inverse[n] * change;
+            largest = largest.max(step.abs().max_element());
+            copies[n] += step;
         }
         largest
     }

@@ -14,8 +14,6 @@ pub enum Method {
     Admm,
     /// Semismooth Newton: stiff systems.
     Newton,
-    /// Interior point method, finished by Newton: stiff systems with many redundant contacts.
-    Interior,
     /// Gauss-Seidel on the system condensed to its contacts: stiff bodies with few contacts. Memory grows with their
     /// square.
     Condensed,
@@ -43,7 +41,7 @@ impl Default for SolveParams {
             method: Method::Auto,
             max_sweeps: 1000,
             max_factorisations: 100,
-            max_admm_iterations: 400,
+            max_admm_iterations: 800,
         }
     }
 }
@@ -67,8 +65,6 @@ pub struct SolveReport {
     pub dual_sweeps: usize,
     /// Splitting iterations.
     pub admm_iterations: usize,
-    /// Iterations of the interior point method.
-    pub interior_iterations: usize,
     /// Newton iterations.
     pub newton_iterations: usize,
     /// Numeric factorisations.
@@ -106,7 +102,6 @@ impl SolveReport {
             (self.sweeps > 1, "gauss-seidel"),
             (self.dual_sweeps > 0, "condensed"),
             (self.newton_iterations > 0, "newton"),
-            (self.interior_iterations > 0, "interior"),
             (self.admm_iterations > 0, "admm"),
         ];
         let used = parts.iter().filter(|(used, _)| *used);

@@ -23,7 +23,7 @@ pub struct FrictionProblem {
 }
 
 /// Errors, then counts, then the way taken, then contacts that gave way.
-type Told = (bool, [f64; 4], [usize; 6], String, Vec<u32>);
+type Told = (bool, [f64; 4], [usize; 5], String, Vec<u32>);
 
 impl FrictionProblem {
     fn problem(&self) -> Problem<'_> {
@@ -44,11 +44,10 @@ fn method(name: &str) -> PyResult<Method> {
         "gauss-seidel" => Method::GaussSeidel,
         "admm" => Method::Admm,
         "newton" => Method::Newton,
-        "interior" => Method::Interior,
         "condensed" => Method::Condensed,
         _ => {
             return Err(PyValueError::new_err(format!(
-                "`{name}` is not a method; choose one of auto, gauss-seidel, admm, newton, interior, condensed"
+                "`{name}` is not a method; choose one of auto, gauss-seidel, admm, newton, condensed"
             )));
         }
     })
@@ -67,7 +66,6 @@ fn told(report: SolveReport) -> Told {
             report.sweeps,
             report.dual_sweeps,
             report.admm_iterations,
-            report.interior_iterations,
             report.newton_iterations,
             report.factorisations,
         ],

@@ -9,9 +9,6 @@ use muslin_linalg::{Mat3, Vec3};
 /// keeps redundant contacts solvable.
 const PENALTY: f64 = 1e3;
 
-/// Penalty of cautious steps, over the same. A strong one makes the energy so kinked that steps become tiny.
-const CAUTIOUS_PENALTY: f64 = 1.0;
-
 /// One contact, linearised: `r - stiffness du - pull (normal du_N)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Branch {
@@ -89,17 +86,18 @@ impl Branch {
         }
     }
 
-    /// The penalised law: impulse less penalty times velocity, clamped to normal and friction bounds.
-    pub(crate) fn cautious(prepared: &Prepared, u: Vec3, r: Vec3) -> Self {
+    /// The penalised law: impulse less penalty times velocity, clamped to normal and friction bounds. The penalty is over
+    /// the contact's own resistance.
+    pub(crate) fn cautious(prepared: &Prepared, u: Vec3, r: Vec3, penalty: f64) -> Self {
         if prepared.inert {
             return Self::SEPARATE;
         }
         let s = prepared.cone.stretch;
-        let y = penalised(prepared, u, r);
+        let penalty = penalty * prepared.rho;
+        let y = penalised(prepared, u, r, penalty);
         if y.x <= 0.0 {
             return Self::SEPARATE;
         }
-        let penalty = CAUTIOUS_PENALTY * prepared.rho;
         let normal = penalty / (1.0 + penalty * prepared.compliance);
         let tangent = y.y.hypot(y.z);
         let bound = prepared.cone.mu * y.x;
@@ -122,11 +120,11 @@ impl Branch {
 }
 
 /// The impulse of the penalised law with a given bound of friction.
-pub(crate) fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64) -> Vec3 {
+pub(crate) fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, penalty: f64, bound: f64) -> Vec3 {
     if prepared.inert {
         return Vec3::ZERO;
     }
-    let mut y = penalised(prepared, u, r);
+    let mut y = penalised(prepared, u, r, penalty * prepared.rho);
     y.x = y.x.max(0.0);
     let tangent = y.y.hypot(y.z);
     if tangent > bound {
@@ -137,8 +135,7 @@ pub(crate) fn bounded(prepared: &Prepared, u: Vec3, r: Vec3, bound: f64) -> Vec3
 }
 
 /// Impulse less penalty times velocity, in the coordinates of the round cone.
-fn penalised(prepared: &Prepared, u: Vec3, r: Vec3) -> Vec3 {
-    let penalty = CAUTIOUS_PENALTY * prepared.rho;
+fn penalised(prepared: &Prepared, u: Vec3, r: Vec3, penalty: f64) -> Vec3 {
     let s = prepared.cone.stretch;
     let mut y = r / s - penalty * (u * s);
     y.x /= 1.0 + penalty * prepared.compliance;

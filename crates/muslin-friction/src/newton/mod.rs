@@ -5,6 +5,7 @@
 //! Impulses are eliminated, so what is factored is the matrix plus a block at every active contact.
 
 mod branch;
+mod cautious;
 mod krylov;
 mod system;
 
@@ -12,8 +13,8 @@ use crate::kept::Kept;
 use crate::prepared::{Given, Node, Prepared};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
-pub(crate) use branch::Branch;
-use branch::bounded;
+use branch::Branch;
+use cautious::Round;
 pub(crate) use krylov::{Coupling, Krylov};
 use muslin_linalg::{Mat3, Vec3};
 pub(crate) use system::System;
@@ -26,6 +27,8 @@ const PATIENCE: usize = 2;
 const MAX_UNHELPFUL: usize = 6;
 /// Cautious steps of the first round; each further one may take twice as many.
 const SETTLING: usize = 12;
+/// Penalty of those steps.
+const MILD: f64 = 1.0;
 
 /// Working memory.
 #[derive(Default)]
@@ -37,6 +40,7 @@ pub(crate) struct Newton {
     factored: Vec<Mat3>,
     force: Vec<Vec3>,
     step: Vec<Vec3>,
+    slope: Vec<Vec3>,
     image: Vec<Vec3>,
     clamped: Vec<Vec3>,
     best: Kept,
@@ -72,19 +76,10 @@ impl Newton {
             nodes,
             contacts,
         } = *given;
-        let mut end = NewtonEnd {
-            residual: Residual::default(),
-            iterations: 0,
-            factorisations: 0,
-            converged: false,
-            failed: false,
-        };
-        if self.system.analyse(problem, true).is_err() {
-            end.failed = true;
+        let mut end = self.begin(problem);
+        if end.failed {
             return end;
         }
-        self.factored.clear();
-        self.step.resize(v.len(), Vec3::ZERO);
         let mut best = f64::INFINITY;
         let mut last = f64::INFINITY;
         let mut stale = 0;
@@ -127,8 +122,11 @@ impl Newton {
                     self.settled.restore(v, r);
                 }
                 // Full steps may come too early, so each round settles for longer, from where the last one ended.
-                let limit = SETTLING << rounds.min(3);
-                self.settle(given, tolerance, limit, v, r, &mut end);
+                let round = Round {
+                    steps: SETTLING << rounds.min(3),
+                    penalty: MILD,
+                };
+                self.settle(given, tolerance, &round, v, r, &mut end);
                 self.settled.keep(v, r);
                 rounds += 1;
                 stale = 0;
@@ -151,6 +149,19 @@ impl Newton {
         end
     }
 
+    /// Makes ready for a problem.
+    fn begin(&mut self, problem: &FrictionProblem) -> NewtonEnd {
+        self.factored.clear();
+        self.step.resize(problem.b.len(), Vec3::ZERO);
+        NewtonEnd {
+            residual: Residual::default(),
+            iterations: 0,
+            factorisations: 0,
+            converged: false,
+            failed: self.system.analyse(problem, true).is_err(),
+        }
+    }
+
     /// Factors the symmetric part, unless that was the last one factored.
     fn refactor(&mut self, problem: &FrictionProblem, end: &mut NewtonEnd) {
         let same = self.factored.len() == self.branches.len()
@@ -164,111 +175,6 @@ impl Newton {
             .extend(self.branches.iter().map(|b| b.stiffness));
         end.factorisations += 1;
         end.failed = self.system.factorise(problem, &self.factored).is_err();
-    }
-
-    /// Steps with a line search on the energy of the penalised problem, whose friction bounds are held during a step.
-    ///
-    /// That energy is convex, so these steps cannot run away. They end when momentum is balanced well enough for new
-    /// multipliers to make sense.
-    fn settle(
-        &mut self,
-        given: &Given,
-        tolerance: f64,
-        limit: usize,
-        v: &mut [Vec3],
-        r: &mut [Vec3],
-        end: &mut NewtonEnd,
-    ) {
-        let Given {
-            problem,
-            nodes,
-            contacts,
-        } = *given;
-        for _ in 0..limit {
-            self.branch(problem, contacts, v, r, Branch::cautious);
-            self.refactor(problem, end);
-            if end.failed {
-                break;
-            }
-            self.clamped.clear();
-            self.clamped.extend(self.branches.iter().map(|b| b.r));
-            self.imbalances(problem, nodes, v);
-            let slope = self.step.clone();
-            self.system.solve(&mut self.step);
-            let t = self.search(problem, contacts, v, r, &slope);
-            for (v, step) in v.iter_mut().zip(&self.step) {
-                *v += t * *step;
-            }
-            end.iterations += 1;
-            self.branch(problem, contacts, v, r, Branch::cautious);
-            self.clamped.clear();
-            self.clamped.extend(self.branches.iter().map(|b| b.r));
-            impulses(problem, &self.clamped, &mut self.force);
-            let e = measure(given, v, &self.clamped, &self.force);
-            if e.dynamics < (0.1 * e.contact).max(0.1 * tolerance) {
-                break;
-            }
-        }
-        r.copy_from_slice(&self.clamped);
-    }
-
-    /// Where along the step the energy is least, at most one.
-    fn search(
-        &mut self,
-        problem: &FrictionProblem,
-        contacts: &[Prepared],
-        v: &[Vec3],
-        r: &[Vec3],
-        slope: &[Vec3],
-    ) -> f64 {
-        // Without contacts the derivative is linear along the step.
-        impulses(problem, &self.clamped, &mut self.force);
-        let mut start = 0.0;
-        let mut curvature = 0.0;
-        self.image.resize(v.len(), Vec3::ZERO);
-        problem
-            .matrix
-            .multiply(problem.pattern, &self.step, &mut self.image);
-        for n in 0..v.len() {
-            start -= self.step[n].dot(slope[n] - self.force[n]);
-            curvature += self.step[n].dot(self.image[n]);
-        }
-        let derivative = |t: f64| {
-            let mut sum = start + t * curvature;
-            for (c, contact) in problem.contacts.iter().enumerate() {
-                let du = contact.velocity(&self.step) - contact.offset;
-                let u = contact.velocity(v) + t * du;
-                let bound = contacts[c].cone.mu * self.clamped[c].x;
-                sum -= bounded(&contacts[c], u, r[c], bound).dot(du);
-            }
-            sum
-        };
-        let first = derivative(0.0);
-        let last = derivative(1.0);
-        if last <= 0.1 * first.abs() {
-            return 1.0;
-        }
-        let (mut low, mut high, mut f_low, mut f_high) = (0.0, 1.0, first, last);
-        let mut t = 0.5;
-        for _ in 0..30 {
-            t = low - f_low * (high - low) / (f_high - f_low);
-            if !(t > low && t < high) {
-                t = 0.5 * (low + high);
-            }
-            let f = derivative(t);
-            if f.abs() <= 0.1 * first.abs() {
-                break;
-            }
-            // The end that stays is weighed down, or the secant creeps.
-            if f < 0.0 {
-                (low, f_low) = (t, f);
-                f_high *= 0.5;
-            } else {
-                (high, f_high) = (t, f);
-                f_low *= 0.5;
-            }
-        }
-        t
     }
 
     /// Minus what is missing from the balance of momentum with the clamped impulses; held rows included.
@@ -292,7 +198,7 @@ impl Newton {
         contacts: &[Prepared],
         v: &[Vec3],
         r: &[Vec3],
-        law: fn(&Prepared, Vec3, Vec3) -> Branch,
+        law: impl Fn(&Prepared, Vec3, Vec3) -> Branch,
     ) {
         self.branches.clear();
         self.branches.extend(

@@ -119,8 +119,6 @@ pub enum FrictionSolver {
     GaussSeidel,
     /// Newton's method with a sparse factorisation.
     Newton,
-    /// An interior point method, finished by Newton's.
-    Interior,
     /// Alternating directions with a prefactored matrix.
     Admm,
 }

@@ -125,7 +125,6 @@ impl ContactPhase {
                 FrictionSolver::Auto => Method::Auto,
                 FrictionSolver::GaussSeidel => Method::GaussSeidel,
                 FrictionSolver::Newton => Method::Newton,
-                FrictionSolver::Interior => Method::Interior,
                 FrictionSolver::Admm => Method::Admm,
             },
             max_sweeps: settings.max_sweeps,
