@@ -6,8 +6,8 @@ use crate::export::frame_range;
 use indicatif::ProgressBar;
 use muslin::linalg::Vec3;
 use muslin::picture::{ContactSheet, Film, PictureOptions, View, draw, write_png};
-use muslin::record::{Frame, FrameReader};
-use muslin::scene::{SceneFile, SceneSource};
+use muslin::record::{Frame, FrameReader, recorded_scene};
+use muslin::scene::SceneFile;
 use std::path::Path;
 
 /// Pictures a second of an animation, at most, unless asked for.
@@ -104,7 +104,10 @@ impl Recorded {
     /// Opens a run folder.
     pub fn open(dir: &Path) -> Result<Self, Failure> {
         let reader = FrameReader::open(dir)?;
-        let scene = SceneSource::find(&dir.join("scene.toml").to_string_lossy())?.load(&[])?;
+        let (scene, lost) = recorded_scene(dir, &reader)?;
+        if let Some(why) = lost {
+            eprintln!("{why}");
+        }
         Ok(Self {
             last: reader.last(),
             reader,
@@ -112,7 +115,8 @@ impl Recorded {
         })
     }
 
-    fn checked(&self, number: usize) -> Result<usize, Failure> {
+    /// The number of a frame that is there.
+    pub fn checked(&self, number: usize) -> Result<usize, Failure> {
         if number <= self.last {
             return Ok(number);
         }

@@ -13,8 +13,8 @@ pub mod subdivide;
 mod usd;
 mod vtu;
 
-use crate::record::{Frame, FrameBody, FrameReader, RecordError};
-use crate::scene::{SceneFile, SceneSource};
+use crate::record::{Frame, FrameBody, FrameReader, RecordError, recorded_scene};
+use crate::scene::SceneFile;
 use crate::simulation::steps_per_frame;
 use muslin_linalg::Vec3;
 use piece::Piece;
@@ -61,12 +61,11 @@ impl Format {
             Some("vtu") => Ok(Self::Vtu),
             Some("pvd") => Ok(Self::Pvd),
             Some("usdc" | "usd") => Err(RecordError::Refused(format!(
-                "{}: binary USD is not written; export {} and convert it with usd-core: \
-                 python -c \"from pxr import Sdf; Sdf.Layer.FindOrOpen('{}').Export('{}')\"",
-                path.display(),
-                path.with_extension("usda").display(),
-                path.with_extension("usda").display(),
-                path.display(),
+                "{to}: binary USD is not written; export {text} and convert it with `usdcat {text} -o {to}`, or with \
+                 usd-core (pip install usd-core): python -c \"from pxr import Sdf; \
+                 Sdf.Layer.FindOrOpen('{text}').Export('{to}')\"",
+                to = path.display(),
+                text = path.with_extension("usda").display(),
             ))),
             Some("gltf") => Err(RecordError::Refused(format!(
                 "{}: glTF is written in its binary form; use the ending .glb",
@@ -184,9 +183,15 @@ impl<'a> Job<'a> {
                 options.first
             ));
         }
-        let scene = SceneSource::find(&run.join("scene.toml").to_string_lossy())
-            .and_then(|s| s.load(&[]))
-            .map_err(|e| RecordError::Refused(e.to_string()))?;
+        // Times and pressures of the file depend on it: one that is lost has to be put back.
+        let (scene, lost) = recorded_scene(run, &reader)?;
+        if let Some(why) = lost {
+            return refuse(format!(
+                "{}; an export needs the scene of the run for its frame rate and time step: put it back as {}",
+                why.lines().next().unwrap_or_default(),
+                run.join("scene.toml").display()
+            ));
+        }
         let all = reader.object_names();
         for wanted in &options.objects {
             if !all.contains(wanted) {

@@ -7,7 +7,7 @@ mod raster;
 mod text;
 
 pub use animation::{ContactSheet, Film};
-pub use camera::View;
+pub use camera::{View, lowest};
 pub use text::write_text;
 
 use crate::record::{Frame, FrameObstacle, RecordError};
@@ -57,11 +57,7 @@ impl PictureOptions {
             },
             View::from_scene,
         );
-        let bodies = frames.iter().flat_map(|f| &f.bodies);
-        let obstacles = frames.iter().flat_map(|f| &f.obstacles);
-        let cloth = bodies.flat_map(|b| &b.positions);
-        let points = cloth.chain(obstacles.flat_map(|o| &o.positions));
-        let lowest = points.map(|p| p.z).fold(0.0, f64::min);
+        let lowest = lowest(frames, &planes);
         Self {
             size,
             view,
@@ -86,7 +82,7 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
         .map(|(i, body)| Surface {
             normals: smooth_normals(&body.positions, &body.faces),
             positions: body.positions.clone(),
-            faces: body.faces.clone(),
+            faces: body.faces.to_vec(),
             pattern: body
                 .material
                 .iter()
@@ -138,7 +134,7 @@ fn solid(obstacle: &FrameObstacle) -> Surface {
         on_top: false,
         fades: None,
     };
-    for face in &obstacle.faces {
+    for face in obstacle.faces.iter() {
         let [a, b, c] = face.map(|v| obstacle.positions[v as usize]);
         let flat = (b - a).cross(c - a).normalize_or_zero();
         let first = surface.positions.len() as i32;
