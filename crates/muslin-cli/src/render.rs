@@ -35,6 +35,14 @@ pub fn render(options: &RenderOptions) -> Result<(), Failure> {
     let mut picture = run.picture(size)?;
     picture.contacts = options.contacts;
     place_camera(&mut picture.view, options)?;
+    if options.all {
+        picture.left_out.clear();
+    } else if !picture.left_out.is_empty() {
+        eprintln!(
+            "left out what hides the cloth: {}; --all draws it",
+            picture.left_out.join(", ")
+        );
+    }
     match (kind, &options.sheet) {
         (Kind::Film, Some(_)) => Err(Failure::Input(
             "a contact sheet is one picture; write it as .png".into(),
@@ -235,12 +243,19 @@ fn sheet(
     let (first, last) = range(options, run)?;
     let count = columns * rows;
     let mut sheet = ContactSheet::new(columns, rows, picture.size);
+    // As many digits as tell the pictures apart.
+    let each = (last - first) as f64 / run.scene.output.frame_rate / count as f64;
+    let digits = if each > 0.0 {
+        (1.0 - each.log10()).clamp(2.0, 6.0) as usize
+    } else {
+        2
+    };
     for i in 0..count {
         let number = first + (last - first) * i / (count - 1).max(1);
         let Some(frame) = run.whole(number) else {
             continue;
         };
-        let label = format!("{:.2} s", frame.time);
+        let label = format!("{:.*} s", digits, frame.time);
         sheet.add(&draw(&frame, picture), &label);
     }
     let (size, rgb) = sheet.finish();

@@ -11,6 +11,8 @@ mod sequence;
 mod spool;
 pub mod subdivide;
 mod usd;
+mod usda;
+mod usdc;
 mod vtu;
 
 use crate::record::{Frame, FrameBody, FrameReader, RecordError, recorded_scene};
@@ -34,6 +36,8 @@ pub enum UpAxis {
 pub enum Format {
     /// Universal Scene Description, text; the topology may change.
     Usda,
+    /// Universal Scene Description, binary; the topology may change.
+    Usdc,
     /// Binary glTF 2.0 with a morph target a frame.
     Glb,
     /// Point cache with an OBJ of the first frame, a pair for each object.
@@ -60,19 +64,13 @@ impl Format {
             Some("ply") => Ok(Self::Ply),
             Some("vtu") => Ok(Self::Vtu),
             Some("pvd") => Ok(Self::Pvd),
-            Some("usdc" | "usd") => Err(RecordError::Refused(format!(
-                "{to}: binary USD is not written; export {text} and convert it with `usdcat {text} -o {to}`, or with \
-                 usd-core (pip install usd-core): python -c \"from pxr import Sdf; \
-                 Sdf.Layer.FindOrOpen('{text}').Export('{to}')\"",
-                to = path.display(),
-                text = path.with_extension("usda").display(),
-            ))),
+            Some("usdc" | "usd") => Ok(Self::Usdc),
             Some("gltf") => Err(RecordError::Refused(format!(
                 "{}: glTF is written in its binary form; use the ending .glb",
                 path.display()
             ))),
             _ => Err(RecordError::Refused(format!(
-                "{}: the ending decides the format; use .usda, .glb, .pc2, .obj, .ply, .vtu or .pvd",
+                "{}: the ending decides the format; use .usda, .usdc, .glb, .pc2, .obj, .ply, .vtu or .pvd",
                 path.display()
             ))),
         }
@@ -150,7 +148,8 @@ pub fn export(
         std::fs::create_dir_all(folder).map_err(RecordError::io(folder))?;
     }
     match format {
-        Format::Usda => usd::write(&job, progress),
+        Format::Usda => usda::write(&job, progress),
+        Format::Usdc => usdc::write(&job, progress),
         Format::Glb => gltf::write(&job, progress),
         Format::Pc2 => pc2::write(&job, progress),
         Format::Obj => sequence::write(&job, sequence::obj, progress),
@@ -268,7 +267,7 @@ impl<'a> Job<'a> {
     /// For formats with one connectivity for all times.
     fn changing_topology(&self, object: &str, frame: usize) -> RecordError {
         RecordError::Refused(format!(
-            "the mesh of `{object}` changes at frame {frame}, which {} cannot hold; export .usda, .obj or .vtu, or fewer \
+            "the mesh of `{object}` changes at frame {frame}, which {} cannot hold; export .usda, .usdc, .obj or .vtu, or fewer \
              frames",
             self.to.display()
         ))

@@ -2,6 +2,7 @@
 
 mod animation;
 mod camera;
+mod hiding;
 mod overlay;
 mod raster;
 mod text;
@@ -38,12 +39,15 @@ pub struct PictureOptions {
     pub ground: Option<f64>,
     /// Obstacles that are drawn as ground: flat squares of four vertices.
     pub planes: Vec<String>,
+    /// Obstacles that are not drawn.
+    pub left_out: Vec<String>,
     /// Whether contacts are drawn over everything, coloured by what they do.
     pub contacts: bool,
 }
 
 impl PictureOptions {
-    /// Camera and ground that suit all of the given frames, or what their scene says.
+    /// Camera and ground that suit all of the given frames, or what their scene says. Obstacles that would hide all of the
+    /// cloth are left out.
     pub fn suiting(scene: &SceneFile, frames: &[Frame], size: [usize; 2]) -> Self {
         let flat = scene.obstacle.iter().filter(|(_, o)| o.plane.is_some());
         let planes: Vec<String> = flat.map(|(name, _)| name.clone()).collect();
@@ -60,6 +64,7 @@ impl PictureOptions {
         let lowest = lowest(frames, &planes);
         Self {
             size,
+            left_out: hiding::in_the_way(frames, &view, &planes),
             view,
             // A plane of the scene is the ground; else one is drawn under everything.
             ground: planes.is_empty().then_some(lowest - 1e-3),
@@ -96,7 +101,8 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
             fades: None,
         })
         .collect();
-    for obstacle in &frame.obstacles {
+    let drawn = |o: &&FrameObstacle| !options.left_out.contains(&o.name);
+    for obstacle in frame.obstacles.iter().filter(drawn) {
         surfaces.push(match obstacle.positions[..] {
             [a, b, _, d] if options.planes.contains(&obstacle.name) => floor(a, b - a, d - a),
             _ => solid(obstacle),
