@@ -36,6 +36,8 @@ class Page {
     this.field = null;
     this.painted = 0;
     this.pace = 0;
+    // Until the first picture has been timed: a draft is seen sooner.
+    this.costly = this.software;
     this.renderer = new WebGLRenderer({ canvas: $("canvas"), antialias: !this.software, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
@@ -104,19 +106,23 @@ class Page {
   // Asks the server how far the runs have got, for as long as they go on.
   async watch() {
     for (;;) {
+      let pause = this.live ? 30 : 500;
       try {
         for (let i = 0; i < this.runs.length; i++) {
           const run = this.runs[i];
           if (run.state.complete && run.state.steps <= run.nextReport) continue;
+          const going = run.state.generation !== 0 && !run.state.complete;
           if (await run.look()) this.begin(i);
+          // The last frames come together with the news that there will be no more.
+          if (going && this.following && !this.playing) this.time = this.end();
           while (await run.fetchReports()) this.stale = true;
         }
         this.showMessages();
       } catch {
         this.say("the viewer's server has ended; what was fetched can still be looked at");
+        [this.told, pause] = [null, 2000];
       }
-      const live = this.live !== null;
-      await new Promise((done) => setTimeout(done, live ? 30 : 500));
+      await new Promise((done) => setTimeout(done, pause));
     }
   }
 

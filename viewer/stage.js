@@ -169,7 +169,7 @@ export class Stage {
       for (const name of Object.keys(g.attributes)) g.deleteAttribute(name);
       g.setIndex(new BufferAttribute(s.faces, 1));
       g.setAttribute("position", new BufferAttribute(new Float32Array(s.x), 3));
-      g.setAttribute("normal", new BufferAttribute(new Int16Array(s.normal), 4, true));
+      g.setAttribute("normal", new BufferAttribute(new Int8Array(s.normal), 4, true));
       g.setAttribute("uv", new BufferAttribute(s.uv ?? this.plainUv(s), 2));
       shown.facesFrame = facesFrame;
       shown.faces = s.faces;

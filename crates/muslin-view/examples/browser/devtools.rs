@@ -230,6 +230,12 @@ impl Page {
         Ok(())
     }
 
+    /// Makes it the page that is looked at: browsers do not draw the others.
+    pub fn bring_to_front(&mut self) -> Outcome<()> {
+        self.call("Page.bringToFront", &json!({}))?;
+        Ok(())
+    }
+
     /// A mouse event at a place of the page, in pixels.
     pub fn mouse(&mut self, kind: &str, at: [f64; 2]) -> Outcome<()> {
         let buttons = u8::from(kind != "mouseReleased");

@@ -23,13 +23,13 @@ const TRANSFER: &str = "(async () => { const { unpack } = await import('/packet.
     times[2].push(performance.now() - b); } return times.map(median); })()";
 
 /// Hands frames to the graphics library and draws them as while playing, waiting for the last pixel: medians, ms.
-const DRAWING: &str = "(async () => { const m = muslin; m.loop = () => {}; await new Promise((d) => setTimeout(d, 500)); \
+const DRAWING: &str = "(async () => { const m = muslin; const loop = m.loop; m.loop = () => {}; await new Promise((d) => setTimeout(d, 500)); \
     const frames = []; for (let n = 1; n < 12; n++) frames.push(await m.runs[0].frame(n)); \
     const median = (a) => a.sort((x, y) => x - y)[a.length >> 1]; const out = []; \
     for (const drafting of [true, false]) { const [hand, draw] = [[], []]; m.drafting = drafting; \
     for (const f of frames) { let b = performance.now(); m.show(m.runs[0], 0, f); hand.push(performance.now() - b); \
     b = performance.now(); m.render(m.width, m.height); draw.push(m.finished() - b); } \
-    out.push(median(hand), median(draw)); } requestAnimationFrame(m.loop); return out; })()";
+    out.push(median(hand), median(draw)); } m.loop = loop; requestAnimationFrame(loop); return out; })()";
 
 /// Prints what frames of 100 000 triangles cost, how soon a long recording is seen, and what ten viewers take from a run.
 pub fn all(browser: &Browser, runs: &Path) -> Outcome<()> {
@@ -64,7 +64,7 @@ fn large(browser: &Browser, run: &Path) -> Outcome<()> {
     page.until("muslin.shown[0] === 59")?;
     let rate = page.eval("1000 * (muslin.painted - painted) / (performance.now() - begun)")?;
     println!("  played at {:.1} pictures a second", number(&rate));
-    quiet(&page)
+    quiet(page)
 }
 
 fn long(browser: &Browser, run: &Path) -> Outcome<()> {
@@ -77,7 +77,7 @@ fn long(browser: &Browser, run: &Path) -> Outcome<()> {
         "  first picture {} ms after the viewer was started",
         begun.elapsed().as_millis()
     );
-    quiet(&page)
+    quiet(page)
 }
 
 const FALL: &str = r#"
