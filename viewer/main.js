@@ -112,7 +112,9 @@ class Page {
           const run = this.runs[i];
           if (run.state.complete && run.state.steps <= run.nextReport) continue;
           const going = run.state.generation !== 0 && !run.state.complete;
+          const { paused } = run.state;
           if (await run.look()) this.begin(i);
+          if (run.state.paused !== paused) this.stale = true;
           // The last frames come together with the news that there will be no more.
           if (going && this.following && !this.playing) this.time = this.end();
           while (await run.fetchReports()) this.stale = true;

@@ -331,6 +331,7 @@ fn live(browser: &Browser, shots: &Path) -> Outcome<()> {
     ensure(true, "it runs")?;
     click(&mut page, "live-pause")?;
     page.until("muslin.runs[0].state.paused && muslin.shown[0] === muslin.runs[0].state.end - 1")?;
+    page.until("document.getElementById('live-pause').textContent === 'Play'")?;
     let still = pixels(&mut page)?;
     ensure(still == pixels(&mut page)?, "it can be paused")?;
     let number = page.eval("muslin.shown[0]")?.as_u64().unwrap_or(0);

@@ -328,7 +328,7 @@ fn binary_usd_holds_the_same_samples() {
         let count = |v: u64| file.number((v & 0xffff_ffff_ffff) as usize);
         all.map(|(t, v)| (t, v >> 48, count(v))).collect::<Vec<_>>()
     };
-    let vectors = (1 << 15) | 24;
+    let vectors = 0x8000 | 0x18;
     let expected = [(0., 4), (1., 4), (2., 6), (3., 6)].map(|(t, n)| (t, vectors, n));
     let found = tracks.iter().find(|rep| counts(rep) == expected).unwrap();
     let (_, last) = file.samples(*found)[3];
