@@ -225,7 +225,9 @@ fn strangers_and_tricks_are_refused() {
     // Two lengths are how one request is smuggled into another.
     let two = format!("{head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}");
     assert_eq!(exchange(&viewer, &two).0, 400);
-    let hosts = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: example.org\r\n\r\n");
+    let hosts = format!(
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: example.org\r\nConnection: close\r\n\r\n"
+    );
     assert_eq!(exchange(&viewer, &hosts).0, 403);
     assert_eq!(exchange(&viewer, "nonsense\r\n\r\n").0, 400);
     let json = "Content-Type: application/json\r\n";
