@@ -311,8 +311,8 @@ fn binary_usd_holds_the_same_samples() {
     let file = CrateFile(std::fs::read(&written[0]).unwrap());
     assert!(file.0.starts_with(b"PXR-USDC\0\x08\0"));
     assert_eq!(file.number(file.table("STRINGS")), 0);
-    // Root, one object, its mesh, and nine attributes of that.
-    assert_eq!(file.number(file.table("SPECS")), 3 + 9);
+    // The root, the run, its mesh, and ten attributes of that.
+    assert_eq!(file.number(file.table("SPECS")), 3 + 10);
     let (jumps, _) = {
         let paths = file.table("PATHS") + 8;
         let count = file.number(paths);
@@ -320,7 +320,7 @@ fn binary_usd_holds_the_same_samples() {
         let (_, next) = file.integers(next, count);
         file.integers(next, count)
     };
-    assert_eq!(jumps, [-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, -2]);
+    assert_eq!(jumps, [-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, -2]);
     // A list of vectors of single precision in every frame, of as many as there are vertices.
     let tracks = file.fields("timeSamples");
     let counts = |rep: &u64| {
