@@ -6,6 +6,11 @@ export const OBSTACLE = 0x9e9ea3;
 // Came apart, sticks, slides: told apart also by people with colour-blindness.
 export const STATES = [0x8a8a8a, 0x0072b2, 0xe69f00];
 
+// A colour as style sheets write it.
+export function hex(colour) {
+  return `#${colour.toString(16).padStart(6, "0")}`;
+}
+
 export const FIELDS = {
   stretch: { label: "stretch", unit: "%", factor: 100 },
   compression: { label: "compression", unit: "%", factor: 100 },

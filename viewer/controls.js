@@ -1,6 +1,6 @@
 // Buttons, keys and the pointer.
 
-import { STATES, gradient, short } from "./colours.js";
+import { STATES, gradient, hex, short } from "./colours.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -12,6 +12,9 @@ const SWITCHES = [
   ["checker", "Weave", "k"],
   ["obstacles", "Obstacles", "o"],
 ];
+
+// Keys by the names they have for people.
+const SPOKEN = { " ": "space", arrowleft: "←", arrowright: "→", home: "Home", end: "End" };
 
 export function controls(page) {
   const toggle = {};
@@ -32,7 +35,7 @@ export function controls(page) {
     };
     button.addEventListener("click", toggle[key]);
     mark();
-    $("switches").append(button, " ");
+    $("switches").append(button);
   }
   const theme = () => {
     const dark = document.documentElement.classList.toggle("dark");
@@ -78,7 +81,7 @@ export function controls(page) {
   });
   const rows = Object.entries(keys).map(([key, [what]]) => {
     const row = document.createElement("tr");
-    for (const text of [key === " " ? "space" : key.toUpperCase(), what]) {
+    for (const text of [SPOKEN[key] ?? key.toUpperCase(), what]) {
       row.append(Object.assign(document.createElement("td"), { textContent: text }));
     }
     return row;
@@ -107,7 +110,7 @@ export function controls(page) {
   const names = ["came apart", "sticks", "slides"];
   $("states").append(...names.flatMap((name, i) => {
     const dot = document.createElement("i");
-    dot.style.background = `#${STATES[i].toString(16).padStart(6, "0")}`;
+    dot.style.background = hex(STATES[i]);
     return [dot, name];
   }));
   if (window.matchMedia("(prefers-color-scheme: dark)").matches) theme();
@@ -140,7 +143,11 @@ function liveControls(page) {
     const down = length > 0 ? about.gravity.map((g) => g / length) : [0, 0, -1];
     return { gravity: down.map((d) => d * v) };
   });
-  number("live-wind", (v) => ({ wind: [v, 0, 0] }));
+  const wind = ["x", "y", "z"].map((axis) => `live-wind-${axis}`);
+  wind.forEach((id, i) => {
+    $(id).value = short(about.wind[i]);
+    number(id, () => ({ wind: wind.map((each) => Number($(each).value) || 0) }));
+  });
   number("live-dt", (v) => ({ time_step: v / 1000 }));
   const canvas = $("canvas");
   const pointer = (e) => {

@@ -10,17 +10,35 @@ import { Stage } from "./stage.js";
 
 const AHEAD = 6;
 
+// Pictures that take longer than this, ms, are drawn as drafts while things move.
+const SLOW = 50;
+// How long things have to stand still before a draft is drawn again with care, ms.
+const REST = 250;
+
+// Whether pictures are made by the processor: every sample then costs dear.
+function withoutGraphicsCard() {
+  const g = document.createElement("canvas").getContext("webgl2");
+  const about = g?.getExtension("WEBGL_debug_renderer_info");
+  const name = about ? g.getParameter(about.UNMASKED_RENDERER_WEBGL) : "";
+  g?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
+}
+
 class Page {
   constructor(runs) {
     this.runs = runs;
-    this.stages = runs.map(() => new Stage());
+    this.software = withoutGraphicsCard();
+    this.stages = runs.map(() => new Stage(this.software));
     this.shown = runs.map(() => -1);
     this.time = 0;
     this.playing = false;
     this.following = true;
     this.field = null;
     this.painted = 0;
-    this.renderer = new WebGLRenderer({ canvas: $("canvas"), antialias: true, preserveDrawingBuffer: true });
+    this.pace = 0;
+    // Until the first picture has been timed: a draft is seen sooner.
+    this.costly = this.software;
+    this.renderer = new WebGLRenderer({ canvas: $("canvas"), antialias: !this.software, preserveDrawingBuffer: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.setScissorTest(true);
@@ -32,7 +50,7 @@ class Page {
     const live = runs.findIndex((r) => r.about.live);
     this.live = live < 0 ? null : new Live(runs[live], (text) => this.say(text));
     this.liveIndex = live;
-    $("title").textContent = runs.map((r) => `${r.about.name}: ${r.about.description}`).join("  |  ");
+    $("title").textContent = $("title").title = runs.map((r) => `${r.about.name}: ${r.about.description}`).join("  |  ");
     document.title = `${runs.map((r) => r.about.name).join(" and ")} – Muslin`;
     $("names").replaceChildren(...(runs.length > 1 ? runs : []).map((r) => {
       const span = document.createElement("span");
@@ -88,19 +106,25 @@ class Page {
   // Asks the server how far the runs have got, for as long as they go on.
   async watch() {
     for (;;) {
+      let pause = this.live ? 30 : 500;
       try {
         for (let i = 0; i < this.runs.length; i++) {
           const run = this.runs[i];
-          if (run.state.complete && run.state.steps <= (run.reports.at(-1)?.step ?? 0)) continue;
+          if (run.state.complete && run.state.steps <= run.nextReport) continue;
+          const going = run.state.generation !== 0 && !run.state.complete;
+          const { paused } = run.state;
           if (await run.look()) this.begin(i);
-          if (await run.fetchReports()) this.stale = true;
+          if (run.state.paused !== paused) this.stale = true;
+          // The last frames come together with the news that there will be no more.
+          if (going && this.following && !this.playing) this.time = this.end();
+          while (await run.fetchReports()) this.stale = true;
         }
         this.showMessages();
       } catch {
         this.say("the viewer's server has ended; what was fetched can still be looked at");
+        [this.told, pause] = [null, 2000];
       }
-      const live = this.live !== null;
-      await new Promise((done) => setTimeout(done, live ? 30 : 500));
+      await new Promise((done) => setTimeout(done, pause));
     }
   }
 
@@ -119,6 +143,7 @@ class Page {
     this.settled[i] = false;
   }
 
+  // The first time the whole motion is shown, later what is there at the moment.
   fit() {
     const about = this.runs[0].about;
     if (this.fitted && this.stages[0].frame) this.stages[0].settle(this.stages[0].frame, about);
@@ -183,7 +208,7 @@ class Page {
     const begun = performance.now();
     const stage = this.stages[i];
     if (!this.settled?.[i]) {
-      stage.settle(frame, run.about);
+      stage.settle(frame, run.about, run.motion);
       this.settled ??= [];
       this.settled[i] = true;
       stage.dark(document.documentElement.classList.contains("dark"));
@@ -202,27 +227,57 @@ class Page {
     }
   }
 
-  paint() {
+  // Draws what has changed. What takes long is drawn as a draft while it moves, and with care when it stands still.
+  paint(now) {
     const [width, height] = [$("view").clientWidth, $("view").clientHeight];
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
     if (this.width !== width || this.height !== height) {
-      [this.width, this.height] = [width, height];
-      this.renderer.setPixelRatio(ratio);
-      this.renderer.setSize(width, height, false);
+      [this.width, this.height, this.ratio] = [width, height, undefined];
       this.stale = true;
     }
-    if (!this.stale) return;
+    const rest = !this.stale;
+    if (rest) {
+      [this.painting, this.pace] = [undefined, 0];
+      if (!this.drafting || now - this.moved < REST) return;
+      this.drafting = false;
+    } else {
+      // Only pictures of one movement tell how long a picture takes.
+      if (now - this.painting < 1000) this.pace += 0.3 * (now - this.painting - this.pace);
+      this.costly ||= this.pace > SLOW;
+      this.drafting = this.costly;
+      this.moved = this.painting = now;
+    }
     this.stale = false;
+    this.render(width, height);
+    if (rest) this.costly = this.finished() - now > SLOW;
+    this.painted++;
+    this.describe();
+  }
+
+  // The time when all drawing is done; asking for a pixel waits for it.
+  finished() {
+    const g = this.renderer.getContext();
+    g.readPixels(0, 0, 1, 1, g.RGBA, g.UNSIGNED_BYTE, new Uint8Array(4));
+    return performance.now();
+  }
+
+  render(width, height) {
+    // Without a graphics card edges are smoothed by drawing larger, but only what stands still.
+    const screen = window.devicePixelRatio || 1;
+    const ratio = this.drafting ? 1 : this.software ? Math.max(screen, 1.5) : Math.min(screen, 2);
+    if (ratio !== this.ratio) {
+      this.ratio = ratio;
+      this.renderer.setPixelRatio(ratio);
+      this.renderer.setSize(width, height, false);
+    }
     const each = width / this.runs.length;
     this.camera.aspect = each / Math.max(height, 1);
     this.camera.updateProjectionMatrix();
     this.stages.forEach((stage, i) => {
+      stage.draft(this.drafting);
       this.renderer.setViewport(i * each, 0, each, height);
       this.renderer.setScissor(i * each, 0, each, height);
       this.renderer.render(stage.scene, this.camera);
     });
-    this.painted++;
-    this.describe();
   }
 
   describe() {
@@ -247,7 +302,7 @@ class Page {
 
   loop = (now) => {
     this.update(now);
-    this.paint();
+    this.paint(now);
     requestAnimationFrame(this.loop);
   };
 }

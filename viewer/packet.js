@@ -14,7 +14,7 @@ export function unpack(buffer) {
     cloth: s.cloth,
     vertices: s.vertices,
     x: new Float32Array(buffer, base + s.x, 3 * s.vertices),
-    normal: new Int16Array(buffer, base + s.normal, 4 * s.vertices),
+    normal: new Int8Array(buffer, base + s.normal, 4 * s.vertices),
     field: s.field === null ? null : new Float32Array(buffer, base + s.field, s.vertices),
     faces: s.faces === null ? null : new Uint32Array(buffer, base + s.faces[0], 3 * s.faces[1]),
     uv: s.uv === null ? null : new Float32Array(buffer, base + s.uv, 2 * s.vertices),

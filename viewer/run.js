@@ -21,6 +21,7 @@ export class Run {
     this.about = about;
     this.state = { generation: 0, first: 0, end: 0, steps: 0, complete: false, paused: false, message: null };
     this.reports = [];
+    this.nextReport = 0;
     this.field = null;
     this.forget();
   }
@@ -40,6 +41,9 @@ export class Run {
     if (anew) {
       this.forget();
       this.reports = [];
+      this.nextReport = 0;
+      // Where it all happens, as far as it is known; without it the first frame has to do.
+      this.motion = await ask(`/api/run/${this.index}/extent`).then((a) => a.json()).catch(() => null);
     }
     this.state = state;
     this.about = run;
@@ -127,13 +131,13 @@ export class Run {
 
   // Fetches the reports that came since the last time.
   async fetchReports() {
-    const from = this.reports.length === 0 ? 0 : this.reports[this.reports.length - 1].step;
-    if (this.state.steps <= from || this.fetching) return false;
+    if (this.state.steps <= this.nextReport || this.fetching) return false;
     this.fetching = true;
     try {
       const generation = this.state.generation;
-      const { steps } = await (await ask(`/api/run/${this.index}/steps?from=${from}`)).json();
+      const { steps, next } = await (await ask(`/api/run/${this.index}/steps?from=${this.nextReport}`)).json();
       if (generation !== this.state.generation) return false;
+      this.nextReport = next;
       this.reports.push(...steps);
       if (this.reports.length > MOST_REPORTS) this.reports.splice(0, this.reports.length - MOST_REPORTS);
       return steps.length > 0;

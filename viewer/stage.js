@@ -1,8 +1,8 @@
 // One run in three dimensions: cloth, obstacles, ground, contacts.
 
 import {
-  AmbientLight, BackSide, BufferAttribute, BufferGeometry, CanvasTexture, Color, DataTexture, DirectionalLight, DoubleSide,
-  Fog, FrontSide, HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial,
+  AmbientLight, BufferAttribute, BufferGeometry, CanvasTexture, Color, DataTexture, DirectionalLight, DoubleSide,
+  Fog, HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial,
   MeshLambertMaterial, PlaneGeometry, Raycaster, RepeatWrapping, Scene, Sphere, SphereGeometry, SRGBColorSpace, Vector3,
 } from "./three.js";
 import { CLOTH, OBSTACLE, STATES, ramp } from "./colours.js";
@@ -11,7 +11,13 @@ import { CLOTH, OBSTACLE, STATES, ramp } from "./colours.js";
 const CLOTH_SQUARE = 0.05;
 const GROUND_SQUARE = 0.25;
 
-function checker(low, high) {
+// Brightness of the two sides of cloth: plain, under the colours of a field, as wire. What is turned over is seen to be.
+const SIDES = { plain: [1.25, 0.8], field: [1, 0.75], wire: [1, 1], wireAtNight: [2.5, 2.5] };
+
+// Samples of a texture seen at a slant.
+const FINE = 4;
+
+function checker(low, high, fine) {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 64;
   const g = canvas.getContext("2d");
@@ -23,7 +29,7 @@ function checker(low, high) {
   const texture = new CanvasTexture(canvas);
   texture.wrapS = texture.wrapT = RepeatWrapping;
   texture.colorSpace = SRGBColorSpace;
-  texture.anisotropy = 4;
+  texture.anisotropy = fine;
   return texture;
 }
 
@@ -41,12 +47,27 @@ function planeSquares(x) {
   return uv;
 }
 
+// Draws both sides of a surface at once, the back darker.
+function twoSided(material, sides) {
+  Object.assign(material, { side: DoubleSide, shadowSide: DoubleSide });
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms.sides = sides;
+    shader.fragmentShader = shader.fragmentShader
+      .replace("void main() {", "uniform vec2 sides;\nvoid main() {")
+      .replace("#include <color_fragment>", "#include <color_fragment>\ndiffuseColor.rgb *= gl_FrontFacing ? sides.x : sides.y;");
+  };
+  material.customProgramCacheKey = () => "two sides";
+}
+
 export class Stage {
-  constructor() {
+  // Without a graphics card textures are sampled once.
+  constructor(software) {
+    this.fine = software ? 1 : FINE;
     this.scene = new Scene();
     this.options = { wireframe: false, shadows: true, contacts: true, impulses: true, checker: true, obstacles: true };
     this.surfaces = new Map();
     this.range = 0;
+    this.floor = 0xffffff;
     this.ball = new Sphere(new Vector3(), 1);
     this.scene.add(new AmbientLight(0xffffff, 0.55), new HemisphereLight(0xffffff, 0x77776f, 1.1));
     this.light = new DirectionalLight(0xffffff, 1.9);
@@ -55,7 +76,7 @@ export class Stage {
     this.light.shadow.normalBias = 0.02;
     this.light.shadow.radius = 4;
     this.scene.add(this.light, this.light.target);
-    this.weave = checker("#cfcfcf", "#ffffff");
+    this.weave = checker("#cfcfcf", "#ffffff", this.fine);
     this.weave.repeat.set(0.5 / CLOTH_SQUARE, 0.5 / CLOTH_SQUARE);
     this.ramp = new DataTexture(ramp(), 256, 1);
     this.ramp.colorSpace = SRGBColorSpace;
@@ -65,8 +86,8 @@ export class Stage {
   }
 
   buildGround() {
-    const texture = checker("#d8d8d4", "#e9e9e6");
-    this.tiles = checker("#d8d8d4", "#e9e9e6");
+    const texture = checker("#d8d8d4", "#e9e9e6", this.fine);
+    this.tiles = checker("#d8d8d4", "#e9e9e6", this.fine);
     this.ground = new Mesh(new PlaneGeometry(1, 1), new MeshLambertMaterial({ map: texture }));
     this.ground.receiveShadow = true;
     this.scene.add(this.ground);
@@ -83,11 +104,17 @@ export class Stage {
     this.scene.background = new Color(dark ? 0x1d1f23 : 0xeef1f4);
     // The ground alone fades; everything else is seen from any distance.
     this.scene.fog = new Fog(this.scene.background, 8 * this.ball.radius, 24 * this.ball.radius);
-    this.ground.material.color.set(dark ? 0x5a5c60 : 0xffffff);
+    this.night = dark;
+    this.floor = dark ? 0x5a5c60 : 0xffffff;
+    this.ground.material.color.set(this.floor);
+    for (const shown of this.surfaces.values()) {
+      if (shown.plane) shown.mesh.material.color.set(this.floor);
+      if (shown.cloth) this.colour(shown, shown.data);
+    }
   }
 
-  // Fits light and ground to what the first frame and the planes of the scene say.
-  settle(frame, about) {
+  // Fits light and ground to a frame, or to the motion if its ball (centre and radius, m) is known.
+  settle(frame, about, motion = null) {
     const points = frame.surfaces.filter((s) => s.cloth || !about.planes.includes(s.name));
     const [low, high] = [new Vector3().setScalar(Infinity), new Vector3().setScalar(-Infinity)];
     const p = new Vector3();
@@ -101,6 +128,11 @@ export class Stage {
     if (!Number.isFinite(low.x)) [low.set(-1, -1, 0), high.set(1, 1, 1)];
     this.ball.center.addVectors(low, high).multiplyScalar(0.5);
     this.ball.radius = Math.max(0.5 * low.distanceTo(high), 1e-3);
+    if (motion) {
+      this.ball.center.fromArray(motion.centre);
+      this.ball.radius = Math.max(motion.radius, 1e-3);
+      low.z = Math.min(low.z, motion.lowest);
+    }
     const [c, r] = [this.ball.center, this.ball.radius];
     this.light.position.copy(c).add(new Vector3(0.35, -0.45, 0.85).normalize().multiplyScalar(4 * r));
     this.light.target.position.copy(c);
@@ -137,7 +169,7 @@ export class Stage {
       for (const name of Object.keys(g.attributes)) g.deleteAttribute(name);
       g.setIndex(new BufferAttribute(s.faces, 1));
       g.setAttribute("position", new BufferAttribute(new Float32Array(s.x), 3));
-      g.setAttribute("normal", new BufferAttribute(new Int16Array(s.normal), 4, true));
+      g.setAttribute("normal", new BufferAttribute(new Int8Array(s.normal), 4, true));
       g.setAttribute("uv", new BufferAttribute(s.uv ?? this.plainUv(s), 2));
       shown.facesFrame = facesFrame;
       shown.faces = s.faces;
@@ -160,26 +192,22 @@ export class Stage {
 
   makeSurface(s, index) {
     const geometry = new BufferGeometry();
-    const plane = this.planes?.has(s.name);
-    const material = (side, shade) =>
-      new MeshLambertMaterial({ color: new Color(s.cloth ? CLOTH[index % CLOTH.length] : OBSTACLE).multiplyScalar(shade), side, fog: false });
-    const group = [];
-    if (s.cloth) {
-      // Both sides, the back darker: what is turned over is seen to be.
-      group.push(new Mesh(geometry, material(FrontSide, 1.25)), new Mesh(geometry, material(BackSide, 0.8)));
-    } else {
-      group.push(new Mesh(geometry, plane ? new MeshLambertMaterial({ map: this.tiles, side: DoubleSide, fog: false }) : material(FrontSide, 1)));
+    const plane = !s.cloth && (this.planes?.has(s.name) ?? false);
+    const material = new MeshLambertMaterial({ color: s.cloth ? CLOTH[index % CLOTH.length] : OBSTACLE, fog: false });
+    const sides = { value: SIDES.plain };
+    if (s.cloth) twoSided(material, sides);
+    // Cloth lies a fraction of a millimetre above what it rests on: obstacles are drawn a little farther away.
+    else Object.assign(material, { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 8 });
+    if (plane) {
+      material.color.set(this.floor);
+      Object.assign(material, { map: this.tiles, side: DoubleSide });
     }
-    group.forEach((mesh, i) => {
-      // Cloth lies a fraction of a millimetre above what it rests on: obstacles are drawn a little farther away.
-      if (!s.cloth) Object.assign(mesh.material, { polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 8 });
-      mesh.castShadow = !plane && i === 0;
-      mesh.receiveShadow = true;
-      mesh.frustumCulled = false;
-      this.scene.add(mesh);
-    });
-    if (s.cloth) group[0].material.shadowSide = DoubleSide;
-    return { geometry, group, cloth: s.cloth, colour: group.map((m) => m.material.color.clone()) };
+    const mesh = new Mesh(geometry, material);
+    mesh.castShadow = !plane;
+    mesh.receiveShadow = true;
+    mesh.frustumCulled = false;
+    this.scene.add(mesh);
+    return { geometry, mesh, sides, plane, cloth: s.cloth, colour: material.color.clone() };
   }
 
   // Cloth is coloured by its field, or by its weave. A field is looked up in a ramp of colours through the coordinates.
@@ -200,13 +228,15 @@ export class Stage {
     if (wanted === "field" && uv.array === shown.plainUv) {
       shown.geometry.setAttribute("uv", new BufferAttribute(new Float32Array(uv.array), 2));
     }
+    const wire = this.options.wireframe ? (this.night ? "wireAtNight" : "wire") : null;
+    shown.sides.value = SIDES[wire ?? (wanted === "field" ? "field" : "plain")];
     if (wanted === shown.mode) return;
     shown.mode = wanted;
-    shown.group.forEach((mesh, i) => {
-      mesh.material.map = { field: this.ramp, weave: this.weave, plain: null }[wanted];
-      mesh.material.color.copy(wanted === "field" ? new Color(i === 0 ? 0xffffff : 0xdddddd) : shown.colour[i]);
-      mesh.material.needsUpdate = true;
-    });
+    const { material } = shown.mesh;
+    material.map = { field: this.ramp, weave: this.weave, plain: null }[wanted];
+    if (wanted === "field") material.color.set(0xffffff);
+    else material.color.copy(shown.colour);
+    material.needsUpdate = true;
   }
 
   showContacts(contacts) {
@@ -258,14 +288,16 @@ export class Stage {
     this.arrows.geometry.setAttribute("color", new BufferAttribute(colours, 3));
   }
 
+  // A draft has no shadows: where they cost too much, they wait until things stand still.
+  draft(on) {
+    this.light.castShadow = this.options.shadows && !on;
+  }
+
   // Applies what the switches say.
   apply() {
-    this.light.castShadow = this.options.shadows;
     for (const shown of this.surfaces.values()) {
-      for (const mesh of shown.group) {
-        mesh.material.wireframe = this.options.wireframe && shown.cloth;
-        mesh.visible = shown.cloth || this.options.obstacles;
-      }
+      shown.mesh.material.wireframe = this.options.wireframe && shown.cloth;
+      shown.mesh.visible = shown.cloth || this.options.obstacles;
     }
     if (this.frame) this.show(this.frame, this.coloured ? true : null);
   }
@@ -274,10 +306,10 @@ export class Stage {
   pick(camera, pointer) {
     const ray = new Raycaster();
     ray.setFromCamera(pointer, camera);
-    const meshes = [...this.surfaces.values()].flatMap((s) => s.group);
+    const meshes = [...this.surfaces.values()].map((s) => s.mesh);
     for (const s of this.surfaces.values()) if (!s.geometry.boundingSphere) s.geometry.computeBoundingSphere();
     const hit = ray.intersectObjects(meshes, false)[0];
-    const found = hit && [...this.surfaces.entries()].find(([, s]) => s.group.includes(hit.object));
+    const found = hit && [...this.surfaces.entries()].find(([, s]) => s.mesh === hit.object);
     if (!found || !found[1].cloth) return null;
     const [name, { data }] = found;
     const p = new Vector3();
@@ -289,10 +321,8 @@ export class Stage {
 
   clear() {
     for (const shown of this.surfaces.values()) {
-      for (const mesh of shown.group) {
-        this.scene.remove(mesh);
-        mesh.material.dispose();
-      }
+      this.scene.remove(shown.mesh);
+      shown.mesh.material.dispose();
       shown.geometry.dispose();
     }
     this.surfaces.clear();

@@ -1,28 +1,59 @@
 //! Looks at the viewer in a browser without a window. One that is installed is used; else one is fetched from npm.
 
-use crate::{Outcome, cargo, root};
+use crate::{Outcome, cargo, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Chromium that comes as one file with its own software renderer.
 const PACKAGE: &str = "@sparticuz/chromium@147";
 
-/// Runs the check; screenshots are left in `target/screenshots`.
+/// What the check exits with if the browser cannot be started.
+const NO_BROWSER: i32 = 3;
+
+/// How the check went.
+pub enum Looked {
+    /// It was done.
+    Well,
+    /// There is no browser to look with; the text says why.
+    LeftOut(String),
+}
+
+/// Builds the check and runs it with measurements; screenshots are left in `target/screenshots`.
 pub fn check() -> Outcome {
-    let browser = find().map_or_else(fetch, Ok)?;
-    println!("==> browser {}", browser.display());
-    let shots = root().join("target/screenshots");
-    let (browser, shots) = (browser.to_string_lossy(), shots.to_string_lossy());
-    cargo(&[
-        "run",
-        "--package",
-        "muslin-view",
-        "--example",
-        "browser",
-        "--",
-        &browser,
-        &shots,
-    ])
+    // With all packages, so that what the tests built is used again.
+    cargo(&["build", "--workspace", "--example", "browser"])?;
+    match look(&["measure"])? {
+        Looked::Well => Ok(()),
+        Looked::LeftOut(why) => Err(why),
+    }
+}
+
+/// Runs the check that testing the workspace has built. Where no browser can be had it is left out.
+pub fn test() -> Result<Looked, String> {
+    look(&[])
+}
+
+fn look(words: &[&str]) -> Result<Looked, String> {
+    let browser = match find().map_or_else(fetch, Ok) {
+        Ok(browser) => browser,
+        Err(why) => return Ok(Looked::LeftOut(why)),
+    };
+    println!("==> the viewer in {}", browser.display());
+    let program = format!("browser{}", std::env::consts::EXE_SUFFIX);
+    let status = Command::new(target().join("debug/examples").join(program))
+        .arg(&browser)
+        .arg(target().join("screenshots"))
+        .args(words)
+        .status()
+        .map_err(|e| format!("the check of the viewer cannot be started: {e}"))?;
+    match status.code() {
+        Some(0) => Ok(Looked::Well),
+        Some(NO_BROWSER) => Ok(Looked::LeftOut(format!(
+            "{} cannot be started; install Chromium or name it in MUSLIN_BROWSER",
+            browser.display()
+        ))),
+        _ => Err("the viewer is not as it should be in the browser".into()),
+    }
 }
 
 /// The one that is named, one on the path, or the one that was fetched before.
@@ -39,7 +70,7 @@ fn find() -> Option<PathBuf> {
 }
 
 fn folder() -> PathBuf {
-    root().join("target/browser")
+    target().join("browser")
 }
 
 fn fetched() -> PathBuf {
@@ -47,7 +78,7 @@ fn fetched() -> PathBuf {
 }
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Outcome {
-    println!("==> {program} {}", arguments.join(" "));
+    println!("==> {program} {}", arguments[0]);
     let status = Command::new(program)
         .args(arguments)
         .current_dir(folder)
@@ -63,11 +94,11 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Outcome {
 fn fetch() -> Result<PathBuf, String> {
     let folder = folder();
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-    run(
-        "npm",
-        &["install", "--prefix", ".", "--no-save", PACKAGE],
-        &folder,
-    )?;
+    // Without a network it gives up soon.
+    let quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+    let brief = ["--fetch-retries=1", "--fetch-timeout=60000"];
+    let install = ["install", "--prefix", ".", "--no-save", PACKAGE];
+    run("npm", &[&install[..], &quiet, &brief].concat(), &folder)?;
     // The package holds the program and its renderer as compressed files.
     let unpack = "const fs = require('fs'), zlib = require('zlib'); const from = \
         'node_modules/@sparticuz/chromium/bin/'; const take = (name, to) => fs.writeFileSync(to, \

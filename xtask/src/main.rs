@@ -13,21 +13,25 @@ use std::process::{Command, ExitCode};
 type Outcome = Result<(), String>;
 
 const USAGE: &str = "cargo xtask CHORE
-  test       format, lints, all tests, generated files, Python package, validation scenes: what has to pass
+  test       format, lints, all tests, generated files, the viewer in a browser, Python package, validation scenes:
+             what has to pass
   quick      unit tests and lints only
   python     build, install and test the Python package; `python bench` measures what it costs
   scenes     run the validation scenes and compare with what they expect
-  browser    look at the viewer in a browser without a window (uses or fetches Chromium)
+  browser    look at the viewer in a browser without a window (uses or fetches Chromium), and measure what it costs
   bench      the benches; prints tables
   stress     the stress scenes with both methods, every step judged: [PERTURBATIONS [FRAMES [SCENE...]]]
   generate   write generated files anew (--check: only compare)";
+
+/// Unit tests. The compiled part of the Python package has none, and cannot be linked without Python.
+const QUICK: [&str; 5] = ["test", "--workspace", "--lib", "--exclude", "muslin-python"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
         ["test"] => test(),
-        ["quick"] => lint().and_then(|()| cargo(&["test", "--workspace", "--lib"])),
+        ["quick"] => lint().and_then(|()| cargo(&QUICK)),
         ["python"] => python::build().and_then(|()| python::test()),
         ["python", "bench"] => python::bench(),
         ["scenes"] => build().and_then(|()| scenes()),
@@ -77,8 +81,14 @@ fn test() -> Outcome {
     lint()?;
     cargo(&["test", "--workspace"])?;
     generate(true)?;
+    let looked = browser::test()?;
     python::test()?;
-    scenes()
+    scenes()?;
+    if let browser::Looked::LeftOut(why) = looked {
+        // Said last, where it is seen.
+        println!("\nLEFT OUT: the viewer was not looked at in a browser: {why}");
+    }
+    Ok(())
 }
 
 fn lint() -> Outcome {

@@ -145,6 +145,9 @@ pub struct RenderOptions {
     /// Draw contacts over everything: blue sticks, orange slides, grey came apart; arrows are impulses.
     #[arg(long)]
     pub contacts: bool,
+    /// Draw all obstacles, also those that hide the cloth.
+    #[arg(long)]
+    pub all: bool,
     /// Camera position as x,y,z [default: the scene's, or one that shows the whole motion].
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true)]
     pub from: Option<String>,
@@ -188,7 +191,7 @@ pub enum Up {
 pub struct ExportArguments {
     /// Folder of a recorded run.
     pub dir: PathBuf,
-    /// File to write; its ending decides the format: .usda, .glb, .pc2 (with .obj), .obj, .ply, .vtu or .pvd. Formats of
+    /// File to write; its ending decides the format: .usda, .usdc, .glb, .pc2 (with .obj), .obj, .ply, .vtu or .pvd. Formats of
     /// one file a frame add the frame's number to the name.
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,

@@ -6,8 +6,8 @@ use crate::export::frame_range;
 use indicatif::ProgressBar;
 use muslin::linalg::Vec3;
 use muslin::picture::{ContactSheet, Film, PictureOptions, View, draw, write_png};
-use muslin::record::{Frame, FrameReader};
-use muslin::scene::{SceneFile, SceneSource};
+use muslin::record::{Frame, FrameReader, recorded_scene};
+use muslin::scene::SceneFile;
 use std::path::Path;
 
 /// Pictures a second of an animation, at most, unless asked for.
@@ -35,6 +35,14 @@ pub fn render(options: &RenderOptions) -> Result<(), Failure> {
     let mut picture = run.picture(size)?;
     picture.contacts = options.contacts;
     place_camera(&mut picture.view, options)?;
+    if options.all {
+        picture.left_out.clear();
+    } else if !picture.left_out.is_empty() {
+        eprintln!(
+            "left out what hides the cloth: {}; --all draws it",
+            picture.left_out.join(", ")
+        );
+    }
     match (kind, &options.sheet) {
         (Kind::Film, Some(_)) => Err(Failure::Input(
             "a contact sheet is one picture; write it as .png".into(),
@@ -104,7 +112,10 @@ impl Recorded {
     /// Opens a run folder.
     pub fn open(dir: &Path) -> Result<Self, Failure> {
         let reader = FrameReader::open(dir)?;
-        let scene = SceneSource::find(&dir.join("scene.toml").to_string_lossy())?.load(&[])?;
+        let (scene, lost) = recorded_scene(dir, &reader)?;
+        if let Some(why) = lost {
+            eprintln!("{why}");
+        }
         Ok(Self {
             last: reader.last(),
             reader,
@@ -112,7 +123,8 @@ impl Recorded {
         })
     }
 
-    fn checked(&self, number: usize) -> Result<usize, Failure> {
+    /// The number of a frame that is there.
+    pub fn checked(&self, number: usize) -> Result<usize, Failure> {
         if number <= self.last {
             return Ok(number);
         }
@@ -231,12 +243,19 @@ fn sheet(
     let (first, last) = range(options, run)?;
     let count = columns * rows;
     let mut sheet = ContactSheet::new(columns, rows, picture.size);
+    // As many digits as tell the pictures apart.
+    let each = (last - first) as f64 / run.scene.output.frame_rate / count as f64;
+    let digits = if each > 0.0 {
+        (1.0 - each.log10()).clamp(2.0, 6.0) as usize
+    } else {
+        2
+    };
     for i in 0..count {
         let number = first + (last - first) * i / (count - 1).max(1);
         let Some(frame) = run.whole(number) else {
             continue;
         };
-        let label = format!("{:.2} s", frame.time);
+        let label = format!("{:.*} s", digits, frame.time);
         sheet.add(&draw(&frame, picture), &label);
     }
     let (size, rgb) = sheet.finish();

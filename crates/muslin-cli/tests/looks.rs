@@ -168,7 +168,7 @@ fn plots() {
 fn exports() {
     let place = Place::new("exports");
     for name in [
-        "a.usda", "a.glb", "m/a.obj", "m/a.ply", "v/a.vtu", "v/a.pvd",
+        "a.usda", "a.usdc", "a.glb", "m/a.obj", "m/a.ply", "v/a.vtu", "v/a.pvd",
     ] {
         place.good(&["export", "run", "--to", name, "--up", "y", "--scale", "100"]);
     }
@@ -212,6 +212,9 @@ fn damaged_runs_show_what_is_whole() {
     let told = place.bad(&["export", "run", "--to", "a.usda"]);
     assert!(told.contains("--frames 0-2"), "{told}");
     place.good(&["export", "run", "--to", "a.usda", "--frames", "0-2"]);
+    let told = place.good(&["plot", "run", "--histogram", "stretch", "--out", "a.svg"]);
+    assert!(told.contains("left out frame 6"), "{told}");
+    lost_scene(&place);
     cut(&place.path("run/frames/000000.npz"));
     let told = place.muslin(&["view", "run", "--no-open"]);
     assert!(String::from_utf8_lossy(&told.stderr).contains("000000.npz is damaged"));
@@ -221,6 +224,32 @@ fn damaged_runs_show_what_is_whole() {
             .bad(&["view", "run/frames"])
             .contains("not a run folder")
     );
+}
+
+/// Frames are drawn without the scene; what depends on its numbers says what is missing. Reports need not even be text.
+fn lost_scene(place: &Place) {
+    let small = ["render", "run", "--size", "64x48", "--out", "b.png"];
+    let export = ["export", "run", "--to", "b.usda", "--frames", "0-2"];
+    for (damage, told) in [(Some("[cloth"), "this is not TOML"), (None, "is missing")] {
+        match damage {
+            Some(text) => std::fs::write(place.path("run/scene.toml"), text).unwrap(),
+            None => std::fs::remove_file(place.path("run/scene.toml")).unwrap(),
+        }
+        assert!(place.good(&small).contains(told));
+        let refused = place.bad(&export);
+        assert!(
+            refused.contains(told) && refused.contains("put it back"),
+            "{refused}"
+        );
+    }
+    let mut steps = place.file("run/steps.jsonl");
+    steps.splice(0..0, *b"\xff\xfe\n\n[1]\n");
+    std::fs::write(place.path("run/steps.jsonl"), steps).unwrap();
+    let plotted = place.good(&["plot", "run", "--out", "b.svg"]);
+    assert!(plotted.contains("line 1, 2, 3"), "{plotted}");
+    std::fs::write(place.path("run/steps.jsonl"), b"").unwrap();
+    let empty = place.bad(&["plot", "run", "--out", "b.svg"]);
+    assert!(empty.contains("no whole step"), "{empty}");
 }
 
 #[test]

@@ -62,6 +62,11 @@ impl Changes {
         }
         if let Some(w) = self.wind {
             texts.push(format!("wind.velocity={w:?}"));
+            // A wind by formulas comes before a steady one: it has to become steady.
+            let [x, y, z] = w.map(|c| format!("{c:?}"));
+            texts.push(format!(
+                r#"wind.path={{ x = "{x}", y = "{y}", z = "{z}" }}"#
+            ));
         }
         if let Some(dt) = self.time_step {
             texts.push(format!("solver.time_step={dt:?}"));

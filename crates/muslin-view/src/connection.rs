@@ -2,7 +2,7 @@
 
 use crate::http::{Answer, Site};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,8 @@ const LONGEST_HEAD: usize = 16 * 1024;
 /// Longest message that is read, bytes.
 const LONGEST_BODY: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
+/// What is read and thrown away before hanging up, bytes.
+const LONGEST_REST: usize = 256 * 1024;
 /// A request has to be there after this time; an idle connection is closed after the other.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const IDLE_TIME: Duration = Duration::from_mins(1);
@@ -78,7 +80,24 @@ pub fn serve(mut stream: &TcpStream, site: &Site, ended: &AtomicBool) {
         let sent = stream
             .write_all(answer.head(close).as_bytes())
             .and_then(|()| stream.write_all(&answer.body));
-        if close || sent.is_err() {
+        if sent.is_err() {
+            return;
+        }
+        if close {
+            return part(stream);
+        }
+    }
+}
+
+/// Hangs up so that the answer arrives: what the other side has sent beyond it is read first, up to a limit, or the
+/// connection would be reset and the answer lost.
+fn part(mut stream: &TcpStream) {
+    if stream.shutdown(Shutdown::Write).is_err() {
+        return;
+    }
+    let mut rest = [0; 4096];
+    for _ in 0..LONGEST_REST / rest.len() {
+        if !stream.read(&mut rest).is_ok_and(|n| n > 0) {
             return;
         }
     }

@@ -1,10 +1,9 @@
 //! A run folder, finished or still being written.
 
 use crate::source::{Described, Source, SourceError, State};
-use muslin::record::{Frame, FrameReader, RecordError, Summary};
-use muslin::scene::SceneSource;
+use muslin::record::{Frame, FrameReader, RecordError, Summary, recorded_scene};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
@@ -16,6 +15,8 @@ const MOST_STEPS: usize = 4000;
 pub struct RecordedRun {
     folder: PathBuf,
     described: Described,
+    /// What is wrong with its copy of the scene.
+    lost: Option<String>,
     known: Mutex<Known>,
 }
 
@@ -32,9 +33,7 @@ impl RecordedRun {
     /// Opens a run folder.
     pub fn open(folder: &Path) -> Result<Self, RecordError> {
         let reader = FrameReader::open(folder)?;
-        let scene = SceneSource::find(&folder.join("scene.toml").to_string_lossy())
-            .and_then(|s| s.load(&[]))
-            .map_err(|e| RecordError::Refused(e.to_string()))?;
+        let (scene, lost) = recorded_scene(folder, &reader)?;
         let name = std::path::absolute(folder)
             .ok()
             .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
@@ -42,6 +41,7 @@ impl RecordedRun {
         Ok(Self {
             described: Described::of_scene(&name, &scene, false),
             folder: folder.to_path_buf(),
+            lost,
             known: Mutex::new(Known {
                 reader: Arc::new(reader),
                 generation: generation(folder),
@@ -103,19 +103,31 @@ fn count_lines(path: &Path, lines: &mut Vec<u64>) -> std::io::Result<()> {
     }
 }
 
-fn read_lines(path: &Path, lines: &[u64], from: usize) -> std::io::Result<Vec<String>> {
-    let end = lines.len().saturating_sub(1).min(from + MOST_STEPS);
-    if from >= end {
-        return Ok(Vec::new());
-    }
+/// The whole reports among some lines, from one place in the file to another.
+fn read_reports(path: &Path, [from, to]: [u64; 2]) -> std::io::Result<Vec<String>> {
     let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(lines[from]))?;
-    BufReader::new(file).lines().take(end - from).collect()
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(to.saturating_sub(from)).read_to_end(&mut bytes)?;
+    let text = bytes.split(|b| *b == b'\n').map(str::from_utf8);
+    // One line that is damaged must not cost the others.
+    let whole = |line: &&str| {
+        line.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok()
+    };
+    Ok(text
+        .filter_map(Result::ok)
+        .filter(whole)
+        .map(str::to_owned)
+        .collect())
 }
 
 impl Source for RecordedRun {
     fn describe(&self) -> Described {
         self.described.clone()
+    }
+
+    fn time_step(&self) -> f64 {
+        self.described.time_step
     }
 
     fn generation(&self) -> u64 {
@@ -127,12 +139,14 @@ impl Source for RecordedRun {
         let summary = summary.and_then(|text| serde_json::from_str::<Summary>(&text).ok());
         self.look(|known| {
             let recorded = summary.as_ref().filter(|s| s.complete).map(|s| s.frames);
-            let message = recorded.filter(|n| known.end < *n).map(|n| {
+            let missing = recorded.filter(|n| known.end < *n).map(|n| {
                 format!(
                     "{} of {n} frames are there: frames/{:06}.npz is missing",
                     known.end, known.end
                 )
             });
+            let told: Vec<String> = self.lost.iter().cloned().chain(missing).collect();
+            let message = (!told.is_empty()).then(|| told.join("\n"));
             State {
                 generation: known.generation,
                 first: 0,
@@ -154,9 +168,13 @@ impl Source for RecordedRun {
             .map_err(|e| SourceError(format!("frame {number}: {e}")))
     }
 
-    fn steps(&self, from: usize) -> (usize, Vec<String>) {
-        let lines = self.look(|known| known.lines.clone());
-        let found = read_lines(&self.folder.join("steps.jsonl"), &lines, from);
-        (from, found.unwrap_or_default())
+    fn steps(&self, from: usize) -> (Vec<String>, usize) {
+        let (next, span) = self.look(|known| {
+            let count = known.lines.len() - 1;
+            let (from, next) = (from.min(count), from.saturating_add(MOST_STEPS).min(count));
+            (next, [known.lines[from], known.lines[next]])
+        });
+        let found = read_reports(&self.folder.join("steps.jsonl"), span);
+        (found.unwrap_or_default(), next)
     }
 }

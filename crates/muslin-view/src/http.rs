@@ -3,7 +3,8 @@
 use crate::assets::ASSETS;
 use crate::connection::{Header, Request};
 use crate::packet::{Field, Wish, pack};
-use crate::source::Source;
+use crate::shape::Shapes;
+use crate::source::{Source, SourceError};
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,11 +24,16 @@ const KEPT_PACKETS: usize = 6;
 /// Run, its generation, frame and what was wished for.
 type PacketKey = (usize, u64, usize, Wish);
 
+/// Packets that were made last.
+type Packets = VecDeque<(PacketKey, Arc<Vec<u8>>)>;
+
 /// What is served, and under which names.
 pub struct Site {
     sources: Vec<Arc<dyn Source>>,
     hosts: [String; 2],
-    packets: Mutex<VecDeque<(PacketKey, Arc<Vec<u8>>)>>,
+    packets: Mutex<Packets>,
+    /// Held while a packet is made: ten viewers that want the newest frame have it made once.
+    shapes: Mutex<Shapes>,
 }
 
 /// An answer before it is sent.
@@ -79,6 +85,7 @@ impl Site {
             sources,
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             packets: Mutex::default(),
+            shapes: Mutex::default(),
         }
     }
 
@@ -143,10 +150,14 @@ impl Site {
                 (Ok(run), Ok(number)) => self.frame(run, number, query),
                 _ => Answer::refused(404, "runs and frames are numbers"),
             },
+            ["", "api", "run", run, "extent"] => self.with(run, |source| match source.extent() {
+                Some(extent) => Answer::json(&serde_json::json!(extent)),
+                None => Answer::json(&serde_json::Value::Null),
+            }),
             ["", "api", "run", run, "steps"] => self.with(run, |source| {
                 let from = parameter(query, "from").and_then(|f| f.parse().ok());
-                let (first, lines) = source.steps(from.unwrap_or(0));
-                let body = format!("{{\"first\":{first},\"steps\":[{}]}}", lines.join(","));
+                let (lines, next) = source.steps(from.unwrap_or(0));
+                let body = format!("{{\"next\":{next},\"steps\":[{}]}}", lines.join(","));
                 Answer::new("application/json", body.into_bytes())
             }),
             _ => Answer::refused(404, "there is nothing here"),
@@ -162,28 +173,39 @@ impl Site {
             field: parameter(query, "field").and_then(Field::named),
         };
         let key = (run, source.generation(), number, wish);
-        let kept = || self.packets.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept().iter().find(|(k, _)| *k == key).map(|p| p.1.clone());
-        let body = match found {
-            Some(packet) => packet,
-            None => match source.frame(number) {
-                Ok(frame) => {
-                    let packet = Arc::new(pack(&frame, source.describe().time_step, wish));
-                    let mut kept = kept();
-                    kept.push_back((key, packet.clone()));
-                    if kept.len() > KEPT_PACKETS {
-                        kept.pop_front();
-                    }
-                    packet
-                }
-                Err(e) => return Answer::refused(422, &e.to_string()),
+        let found = self.kept(&key).map_or_else(|| self.make(source, key), Ok);
+        match found {
+            Ok(body) => Answer {
+                status: 200,
+                kind: "application/octet-stream",
+                body,
             },
-        };
-        Answer {
-            status: 200,
-            kind: "application/octet-stream",
-            body,
+            Err(e) => Answer::refused(422, &e.to_string()),
         }
+    }
+
+    fn kept(&self, key: &PacketKey) -> Option<Arc<Vec<u8>>> {
+        let packets = self.packets.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = packets.iter().find(|(k, _)| k == key);
+        found.map(|(_, packet)| packet.clone())
+    }
+
+    /// Makes a packet, unless somebody else has just done so.
+    fn make(&self, source: &Arc<dyn Source>, key: PacketKey) -> Result<Arc<Vec<u8>>, SourceError> {
+        let (run, generation, number, wish) = key;
+        let mut shapes = self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(packet) = self.kept(&key) {
+            return Ok(packet);
+        }
+        let frame = source.frame(number)?;
+        let shape = shapes.of((run, generation), &frame);
+        let packet = Arc::new(pack(&frame, &shape, source.time_step(), wish));
+        let mut packets = self.packets.lock().unwrap_or_else(PoisonError::into_inner);
+        packets.push_back((key, packet.clone()));
+        if packets.len() > KEPT_PACKETS {
+            packets.pop_front();
+        }
+        Ok(packet)
     }
 
     fn post(&self, path: &str, request: &Request) -> Answer {

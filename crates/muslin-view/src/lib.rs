@@ -10,11 +10,12 @@ mod folder;
 mod http;
 mod live;
 mod packet;
+mod shape;
 mod source;
 
 pub use folder::RecordedRun;
 pub use live::LiveRun;
-pub use source::{Described, Source, SourceError, State};
+pub use source::{Described, Extent, Source, SourceError, State};
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;

@@ -117,6 +117,10 @@ impl Source for LiveRun {
         self.shared.board().described.clone()
     }
 
+    fn time_step(&self) -> f64 {
+        self.shared.board().described.time_step
+    }
+
     fn generation(&self) -> u64 {
         self.shared.board().generation
     }
@@ -145,11 +149,11 @@ impl Source for LiveRun {
             .ok_or_else(|| SourceError(format!("frame {number} is not there any more, or not yet")))
     }
 
-    fn steps(&self, from: usize) -> (usize, Vec<String>) {
+    fn steps(&self, from: usize) -> (Vec<String>, usize) {
         let board = self.shared.board();
         let skip = from.saturating_sub(board.first_step);
         let lines = board.steps.iter().skip(skip).cloned().collect();
-        (from.max(board.first_step), lines)
+        (lines, board.first_step + board.steps.len())
     }
 
     fn command(&self, message: &str) -> Result<(), SourceError> {
@@ -345,7 +349,6 @@ impl Worker {
         let mut described =
             Described::of_scene(&self.simulation.name, &self.simulation.scene, true);
         described.friction = self.changes.friction;
-        described.wind = self.changes.wind.unwrap_or_default();
         self.shared.board().described = described;
     }
 

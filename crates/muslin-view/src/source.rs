@@ -1,5 +1,6 @@
 //! What the viewer shows: a run, recorded or going on.
 
+use muslin::picture::{View, lowest};
 use muslin::record::Frame;
 use muslin::scene::SceneFile;
 use serde::Serialize;
@@ -44,7 +45,7 @@ impl Described {
             camera: scene.camera.as_ref().map(|c| (c.from, c.to, c.degrees)),
             planes: planes.map(|(name, _)| name.clone()).collect(),
             gravity: scene.gravity,
-            wind: [0.0; 3],
+            wind: scene.wind.as_ref().map_or([0.0; 3], |w| w.velocity),
             friction: None,
         }
     }
@@ -69,6 +70,20 @@ pub struct State {
     pub message: Option<String>,
 }
 
+/// Where a run happens: a ball round all of its motion.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Extent {
+    /// Its middle, m.
+    pub centre: [f64; 3],
+    /// Its radius, m.
+    pub radius: f64,
+    /// Height of the lowest point, m.
+    pub lowest: f64,
+}
+
+/// Frames that show the extent of the motion well enough.
+const SAMPLED: usize = 5;
+
 /// A frame or report that cannot be had; the text is for the one who looks.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -78,14 +93,41 @@ pub struct SourceError(pub String);
 pub trait Source: Send + Sync {
     /// What it is.
     fn describe(&self) -> Described;
+    /// Length of a step, s.
+    fn time_step(&self) -> f64;
     /// Changes when the run begins anew.
     fn generation(&self) -> u64;
     /// How far it has got.
     fn state(&self) -> State;
     /// A frame.
     fn frame(&self, number: usize) -> Result<Arc<Frame>, SourceError>;
-    /// Step reports from one on, as lines of JSON, and the number of the first.
-    fn steps(&self, from: usize) -> (usize, Vec<String>);
+    /// Where it happens, as far as it has got; none if no frame can be read.
+    fn extent(&self) -> Option<Extent> {
+        let State { first, end, .. } = self.state();
+        let last = end.checked_sub(first + 1)?;
+        let mut numbers: Vec<usize> = (0..SAMPLED)
+            .map(|i| first + last * i / (SAMPLED - 1))
+            .collect();
+        numbers.dedup();
+        // Damaged ones are told about when they are to be shown.
+        let frames: Vec<Arc<Frame>> = numbers
+            .into_iter()
+            .filter_map(|n| self.frame(n).ok())
+            .collect();
+        let frames: Vec<&Frame> = frames.iter().map(AsRef::as_ref).collect();
+        if frames.is_empty() {
+            return None;
+        }
+        let planes = self.describe().planes;
+        let view = View::framing(&frames, &planes);
+        Some(Extent {
+            centre: view.to.to_array(),
+            radius: view.radius,
+            lowest: lowest(&frames, &planes),
+        })
+    }
+    /// Step reports from a place on, as lines of JSON, and the place after them. Lines that are not whole are left out.
+    fn steps(&self, from: usize) -> (Vec<String>, usize);
     /// Carries out a message of the page; live runs know some.
     fn command(&self, _message: &str) -> Result<(), SourceError> {
         Err(SourceError(

@@ -148,6 +148,10 @@ fn page_runs_frames_and_steps_are_served() {
     assert_eq!(positions(&header, &data, 0), expected);
     assert!(header["surfaces"][0]["field"].is_number());
     assert!(header["surfaces"][0]["faces"].is_array());
+    // Where it all happens: round every frame, and not the floor.
+    let extent = json(&viewer, "/api/run/0/extent");
+    let radius = extent["radius"].as_f64().unwrap();
+    assert!((0.14..0.3).contains(&radius), "{extent}");
     // Connectivity that the page has is not sent again.
     let (known, _) = packet(&viewer, "/api/run/0/frame/4?faces=0");
     assert!(known["surfaces"][0]["faces"].is_null());
@@ -193,6 +197,11 @@ fn strangers_and_tricks_are_refused() {
         "/api/run/7/state",
         "/api/run/0/command",
         "/vendor/three/three.min.js",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/api/run/0/frame/18446744073709551616",
+        "/api/run/0/frame/1/../../../../scene.toml",
+        "/api/run//state",
+        "/three.js/",
     ] {
         assert_eq!(get(&viewer, path).0, 404, "{path}");
     }
@@ -207,6 +216,19 @@ fn strangers_and_tricks_are_refused() {
     assert_eq!(exchange(&viewer, &chunked).0, 411);
     let headers = "X: y\r\n".repeat(100);
     assert_eq!(ask(&viewer, "GET", "/", &headers, "").0, 431);
+    let endless = format!("X: {}\r\n", "y".repeat(40_000));
+    assert_eq!(ask(&viewer, "GET", "/", &endless, "").0, 431);
+    for length in ["-1", "1e3", "99999999999999999999", "0x10", ""] {
+        let odd = format!("{head}Content-Length: {length}\r\n\r\n");
+        assert_eq!(exchange(&viewer, &odd).0, 400, "{length}");
+    }
+    // Two lengths are how one request is smuggled into another.
+    let two = format!("{head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}");
+    assert_eq!(exchange(&viewer, &two).0, 400);
+    let hosts = format!(
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: example.org\r\nConnection: close\r\n\r\n"
+    );
+    assert_eq!(exchange(&viewer, &hosts).0, 403);
     assert_eq!(exchange(&viewer, "nonsense\r\n\r\n").0, 400);
     let json = "Content-Type: application/json\r\n";
     let command = |kind: &str, body: &str| ask(&viewer, "POST", "/api/run/0/command", kind, body).0;
@@ -239,12 +261,54 @@ fn a_damaged_run_shows_what_is_whole() {
     for whole in [0, 1, 3, 4] {
         assert_eq!(get(&viewer, &format!("/api/run/0/frame/{whole}")).0, 200);
     }
+    // Reports that are not whole, or not even text, do not cost the others.
+    let mut lines: Vec<Vec<u8>> = steps.lines().map(|l| l.as_bytes().to_vec()).collect();
+    lines[3] = b"{\"step\": 4, \"time\": ".to_vec();
+    lines[4] = vec![0xff, 0, 0xfe];
+    let mut bytes = lines.join(&b'\n');
+    bytes.push(b'\n');
+    std::fs::write(run.0.join("steps.jsonl"), bytes).unwrap();
+    let read = json(&viewer, "/api/run/0/steps?from=0");
+    assert_eq!(read["next"], 10);
+    let numbers: Vec<u64> = read["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["step"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, [1, 2, 3, 6, 7, 8, 9, 10]);
+    assert_eq!(json(&viewer, "/api/run/0/steps?from=99")["next"], 10);
+    std::fs::write(run.0.join("summary.json"), b"{\"frames\":").unwrap();
+    assert_eq!(json(&viewer, "/api/run/0/state")["state"]["end"], 5);
     // Without the first frame there is nothing to show, and the message says so.
     std::fs::write(run.frame(0), b"nothing").unwrap();
     let Err(error) = RecordedRun::open(&run.0) else {
         panic!("a run without a first frame was opened");
     };
     assert!(error.to_string().contains("000000.npz is damaged"));
+}
+
+#[test]
+fn a_run_without_its_scene_is_shown_all_the_same() {
+    let run = Run::new("sceneless");
+    for (damage, told) in [
+        (Some("{\"json\": "), "this is not TOML"),
+        (None, "scene.toml is missing"),
+    ] {
+        let path = run.0.join("scene.toml");
+        match damage {
+            Some(text) => std::fs::write(&path, text).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let viewer = viewer(RecordedRun::open(&run.0).unwrap());
+        let state = json(&viewer, "/api/run/0/state");
+        let message = state["state"]["message"].as_str().unwrap();
+        assert!(message.contains(told), "{message}");
+        // The rate is that of the recording.
+        let rate = state["run"]["frame_rate"].as_f64().unwrap();
+        assert!((rate - 50.0).abs() < 1e-6, "{rate}");
+        assert_eq!(get(&viewer, "/api/run/0/frame/4").0, 200);
+    }
 }
 
 #[test]

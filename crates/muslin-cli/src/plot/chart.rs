@@ -82,6 +82,11 @@ fn draw<B: DrawingBackend>(area: &DrawingArea<B, Shift>, panels: &[Panel]) -> Re
     area.present().map_err(|e| e.to_string())
 }
 
+/// Powers of ten that a logarithmic panel shows at most.
+const MOST_DECADES: f64 = 12.0;
+/// Share of the height that a line of the legend takes, for panels of the usual size.
+const LEGEND_ROOM: f64 = 0.13;
+
 fn draw_panel<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     panel: &Panel,
@@ -95,6 +100,15 @@ fn draw_panel<B: DrawingBackend>(
     let mut y = bounds(curves.iter().flatten().map(|p| p.1), 0.06);
     if panel.bars {
         y.0 = 0.0;
+    }
+    if panel.logarithmic {
+        // Residuals of nothing at all would press the others into one line; they are drawn at the bottom.
+        y.0 = y.0.max(y.1 - MOST_DECADES);
+    }
+    let legend = panel.curves.len() > 1 || panel.bars;
+    if legend {
+        // Room above the curves, so that it hides none of them.
+        y.1 += (y.1 - y.0) * LEGEND_ROOM * panel.curves.len() as f64;
     }
     let mut chart = ChartBuilder::on(area)
         .margin(10)
@@ -132,13 +146,14 @@ fn draw_panel<B: DrawingBackend>(
             let below = AreaSeries::new(points.iter().copied(), 0.0, color.mix(0.2));
             chart.draw_series(below)?;
         }
-        let line = LineSeries::new(points, color.stroke_width(2));
+        let line = points.into_iter().map(|p| (p.0, p.1.max(y.0)));
+        let line = LineSeries::new(line, color.stroke_width(2));
         chart
             .draw_series(line)?
             .label(&panel.curves[i].label)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
     }
-    if panel.curves.len() > 1 || panel.bars {
+    if legend {
         chart
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperRight)

@@ -4,13 +4,14 @@ use super::chart::{Curve, Panel};
 use super::label;
 use crate::Failure;
 use crate::args::{PlotOptions, Quantity};
-use muslin::record::{Frame, FrameBody, FrameReader, principal_stretches};
+use crate::render::Recorded;
+use muslin::record::{Frame, FrameBody, principal_stretches};
 use std::path::Path;
 
 /// Strain of every edge of a body: length over rest length, less one.
 fn edge_strains(body: &FrameBody) -> Vec<f64> {
     let mut edges: Vec<([i32; 2], f64)> = Vec::new();
-    for (face, rest) in body.faces.iter().zip(&body.material) {
+    for (face, rest) in body.faces.iter().zip(body.material.iter()) {
         for k in 0..3 {
             let next = (k + 1) % 3;
             let (a, b) = (face[k], face[next]);
@@ -42,16 +43,11 @@ fn values(frame: &Frame, quantity: Quantity) -> Vec<f64> {
 }
 
 fn read(dir: &Path, number: Option<usize>) -> Result<Frame, Failure> {
-    let reader = FrameReader::open(dir)?;
-    let last = reader.last();
-    let number = number.unwrap_or(last);
-    if number > last {
-        return Err(Failure::Input(format!(
-            "{} has no frame {number}; the last one is {last}",
-            dir.display()
-        )));
+    let run = Recorded::open(dir)?;
+    match number {
+        None => run.last_whole(),
+        Some(number) => Ok(run.reader.read(run.checked(number)?)?),
     }
-    Ok(reader.read(number)?)
 }
 
 /// A histogram of one quantity, with a staircase for every run.

@@ -21,23 +21,29 @@ impl Steps {
         })?;
         let mut lines = Vec::new();
         let mut damaged = Vec::new();
-        for (i, line) in std::io::BufReader::new(file).lines().enumerate() {
+        // Bytes, not text: what is damaged may not even be text.
+        for (i, line) in std::io::BufReader::new(file).split(b'\n').enumerate() {
             let line = line.map_err(|e| Failure::Other(format!("{}: {e}", path.display())))?;
-            match serde_json::from_str::<Value>(&line) {
-                Ok(value) => lines.push(value),
-                Err(_) => damaged.push((i + 1).to_string()),
+            match serde_json::from_slice::<Value>(&line) {
+                Ok(value) if value.is_object() => lines.push(value),
+                _ => damaged.push(i + 1),
             }
         }
         if !damaged.is_empty() {
+            let first: Vec<String> = damaged.iter().take(5).map(ToString::to_string).collect();
+            let more = match damaged.len() - first.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
             eprintln!(
-                "{}: left out what is not whole: line {}",
+                "{}: left out what is not whole: line {}{more}",
                 path.display(),
-                damaged.join(", ")
+                first.join(", ")
             );
         }
         if lines.is_empty() {
             return Err(Failure::Input(format!(
-                "{} has no steps yet; there is nothing to plot",
+                "{} has no whole step; there is nothing to plot",
                 path.display()
             )));
         }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tungstenite::{Message, WebSocket};
 
@@ -51,22 +52,25 @@ impl Browser {
             .spawn()
             .map_err(|e| format!("{}: {e}", program.display()))?;
         let stderr = child.stderr.take().ok_or("no messages from the browser")?;
-        let mut lines = BufReader::new(stderr).lines();
-        let port = loop {
-            let line = lines.next().ok_or("the browser ended")?;
-            let line = line.map_err(|e| e.to_string())?;
-            if let Some((_, rest)) = line.split_once("DevTools listening on ws://127.0.0.1:") {
-                let digits = rest.split('/').next().unwrap_or("");
-                break digits.parse().map_err(|_| "no port".to_string())?;
-            }
-        };
-        // Its further messages must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(Self {
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || listen(BufReader::new(stderr), &send));
+        let found = receive.recv_timeout(PATIENCE);
+        let browser = |port| Self {
             child,
             port,
             profile,
-        })
+        };
+        match found {
+            Ok(Ok(port)) => Ok(browser(port)),
+            Ok(Err(last)) => {
+                drop(browser(0));
+                Err(format!("{} ended: {last}", program.display()))
+            }
+            Err(_) => {
+                drop(browser(0));
+                Err(format!("{} says nothing", program.display()))
+            }
+        }
     }
 
     /// A new page at an address.
@@ -110,6 +114,20 @@ impl Drop for Browser {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.profile);
     }
+}
+
+/// Hands on the port that the browser tells, or its last words. Reads on to the end: a full pipe would hold the browser up.
+fn listen(messages: impl BufRead, found: &mpsc::Sender<Result<u16, String>>) {
+    let mut last = String::from("without a word");
+    for line in messages.lines().map_while(Result::ok) {
+        if let Some((_, rest)) = line.split_once("DevTools listening on ws://127.0.0.1:") {
+            let port = rest.split('/').next().and_then(|p| p.parse().ok());
+            // Nobody listens any more if it came too late.
+            let _ = found.send(port.ok_or_else(|| "no port".into()));
+        }
+        last = line;
+    }
+    let _ = found.send(Err(last));
 }
 
 /// The body of an answer; the browser does not hang up by itself.
@@ -203,6 +221,18 @@ impl Page {
             }
             std::thread::sleep(Duration::from_millis(30));
         }
+        Ok(())
+    }
+
+    /// Closes the page as a user does.
+    pub fn close(mut self) -> Outcome<()> {
+        self.call("Page.close", &json!({}))?;
+        Ok(())
+    }
+
+    /// Makes it the page that is looked at: browsers do not draw the others.
+    pub fn bring_to_front(&mut self) -> Outcome<()> {
+        self.call("Page.bringToFront", &json!({}))?;
         Ok(())
     }
 

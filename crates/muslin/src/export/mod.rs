@@ -11,10 +11,12 @@ mod sequence;
 mod spool;
 pub mod subdivide;
 mod usd;
+mod usda;
+mod usdc;
 mod vtu;
 
-use crate::record::{Frame, FrameBody, FrameReader, RecordError};
-use crate::scene::{SceneFile, SceneSource};
+use crate::record::{Frame, FrameBody, FrameReader, RecordError, recorded_scene};
+use crate::scene::SceneFile;
 use crate::simulation::steps_per_frame;
 use muslin_linalg::Vec3;
 use piece::Piece;
@@ -34,6 +36,8 @@ pub enum UpAxis {
 pub enum Format {
     /// Universal Scene Description, text; the topology may change.
     Usda,
+    /// Universal Scene Description, binary; the topology may change.
+    Usdc,
     /// Binary glTF 2.0 with a morph target a frame.
     Glb,
     /// Point cache with an OBJ of the first frame, a pair for each object.
@@ -60,20 +64,13 @@ impl Format {
             Some("ply") => Ok(Self::Ply),
             Some("vtu") => Ok(Self::Vtu),
             Some("pvd") => Ok(Self::Pvd),
-            Some("usdc" | "usd") => Err(RecordError::Refused(format!(
-                "{}: binary USD is not written; export {} and convert it with usd-core: \
-                 python -c \"from pxr import Sdf; Sdf.Layer.FindOrOpen('{}').Export('{}')\"",
-                path.display(),
-                path.with_extension("usda").display(),
-                path.with_extension("usda").display(),
-                path.display(),
-            ))),
+            Some("usdc" | "usd") => Ok(Self::Usdc),
             Some("gltf") => Err(RecordError::Refused(format!(
                 "{}: glTF is written in its binary form; use the ending .glb",
                 path.display()
             ))),
             _ => Err(RecordError::Refused(format!(
-                "{}: the ending decides the format; use .usda, .glb, .pc2, .obj, .ply, .vtu or .pvd",
+                "{}: the ending decides the format; use .usda, .usdc, .glb, .pc2, .obj, .ply, .vtu or .pvd",
                 path.display()
             ))),
         }
@@ -151,7 +148,8 @@ pub fn export(
         std::fs::create_dir_all(folder).map_err(RecordError::io(folder))?;
     }
     match format {
-        Format::Usda => usd::write(&job, progress),
+        Format::Usda => usda::write(&job, progress),
+        Format::Usdc => usdc::write(&job, progress),
         Format::Glb => gltf::write(&job, progress),
         Format::Pc2 => pc2::write(&job, progress),
         Format::Obj => sequence::write(&job, sequence::obj, progress),
@@ -184,9 +182,15 @@ impl<'a> Job<'a> {
                 options.first
             ));
         }
-        let scene = SceneSource::find(&run.join("scene.toml").to_string_lossy())
-            .and_then(|s| s.load(&[]))
-            .map_err(|e| RecordError::Refused(e.to_string()))?;
+        // Times and pressures of the file depend on it: one that is lost has to be put back.
+        let (scene, lost) = recorded_scene(run, &reader)?;
+        if let Some(why) = lost {
+            return refuse(format!(
+                "{}; an export needs the scene of the run for its frame rate and time step: put it back as {}",
+                why.lines().next().unwrap_or_default(),
+                run.join("scene.toml").display()
+            ));
+        }
         let all = reader.object_names();
         for wanted in &options.objects {
             if !all.contains(wanted) {
@@ -263,7 +267,7 @@ impl<'a> Job<'a> {
     /// For formats with one connectivity for all times.
     fn changing_topology(&self, object: &str, frame: usize) -> RecordError {
         RecordError::Refused(format!(
-            "the mesh of `{object}` changes at frame {frame}, which {} cannot hold; export .usda, .obj or .vtu, or fewer \
+            "the mesh of `{object}` changes at frame {frame}, which {} cannot hold; export .usda, .usdc, .obj or .vtu, or fewer \
              frames",
             self.to.display()
         ))

@@ -112,6 +112,16 @@ impl Output {
         self.bytes(text.as_bytes())
     }
 
+    /// Writes over what stands at a place.
+    pub fn patch(&mut self, place: u64, bytes: &[u8]) -> Result<(), RecordError> {
+        let failed = RecordError::io(&self.temporary);
+        let seek = |to: SeekFrom, file: &mut BufWriter<File>| file.seek(to).map_err(&failed);
+        seek(SeekFrom::Start(place), &mut self.file)?;
+        self.file.write_all(bytes).map_err(&failed)?;
+        seek(SeekFrom::End(0), &mut self.file)?;
+        Ok(())
+    }
+
     /// Puts the file at its place and says where that is.
     pub fn finish(mut self) -> Result<PathBuf, RecordError> {
         self.file

@@ -12,6 +12,7 @@ use muslin_linalg::Vec3;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What subdividing came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +161,8 @@ fn level(frame: &mut Frame) -> Result<(usize, usize), String> {
         split_rest(body, &fine.faces);
         smooth.extend_from_slice(&fine.smooth);
         body.positions = fine.middle;
-        body.faces = fine.faces.iter().map(|f| f.map(|v| v as i32)).collect();
+        let faces = fine.faces.iter().map(|f| f.map(|v| v as i32));
+        body.faces = Arc::new(faces.collect());
     }
     let soup = Soup::new(frame);
     let mut end = smooth;
@@ -213,7 +215,7 @@ fn split_rest(body: &mut FrameBody, fine: &[[u32; 3]]) {
         }
     }
     body.velocities = velocities;
-    body.material = material;
+    body.material = Arc::new(material);
 }
 
 fn crossings(frame: &Frame) -> Result<usize, String> {

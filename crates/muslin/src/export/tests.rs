@@ -232,6 +232,112 @@ fn usd_follows_a_changing_topology() {
     place.export("run.glb", &before).unwrap();
 }
 
+/// A crate file, read back as far as the test needs it.
+struct CrateFile(Vec<u8>);
+
+impl CrateFile {
+    fn number(&self, at: usize) -> usize {
+        u64::from_le_bytes(self.0[at..at + 8].try_into().unwrap()) as usize
+    }
+
+    /// Where a table begins.
+    fn table(&self, name: &str) -> usize {
+        let contents = self.number(16);
+        let rows = (0..self.number(contents)).map(|i| contents + 8 + 32 * i);
+        let named = |row: &usize| self.0[*row..].starts_with(name.as_bytes());
+        // FIELDS begins as FIELDSETS does.
+        let exact = |row: &usize| self.0[row + name.len()] == 0;
+        self.number(rows.filter(named).find(exact).unwrap() + 16)
+    }
+
+    /// The bytes of a block that is preceded by its length, and the place after it.
+    fn block(&self, at: usize) -> (&[u8], usize) {
+        let (first, length) = (at + 8, self.number(at));
+        let block = &self.0[first..first + length];
+        let more = block[2..].iter().take_while(|b| **b == 255).count();
+        let skip = if block[1] < 0xf0 { 2 } else { 3 + more };
+        (&block[skip..], first + length)
+    }
+
+    fn integers(&self, at: usize, count: usize) -> (Vec<i32>, usize) {
+        let (block, next) = self.block(at);
+        let differences: Vec<i32> =
+            bytemuck::allocation::pod_collect_to_vec(&block[4 + count.div_ceil(4)..]);
+        let sums = differences.iter().scan(0, |sum, d| {
+            *sum += d;
+            Some(*sum)
+        });
+        (sums.collect(), next)
+    }
+
+    fn tokens(&self) -> Vec<String> {
+        let (text, _) = self.block(self.table("TOKENS") + 16);
+        let names = text.split(|b| *b == 0);
+        names
+            .map(|t| String::from_utf8(t.to_vec()).unwrap())
+            .collect()
+    }
+
+    /// All fields with this name, as values.
+    fn fields(&self, name: &str) -> Vec<u64> {
+        let (table, tokens) = (self.table("FIELDS"), self.tokens());
+        let count = self.number(table);
+        let (of, next) = self.integers(table + 8, count);
+        let (reps, _) = self.block(next);
+        let reps: Vec<u64> = bytemuck::allocation::pod_collect_to_vec(reps);
+        let named = of
+            .iter()
+            .zip(reps)
+            .filter(|(t, _)| tokens[**t as usize] == name);
+        named.map(|(_, rep)| rep).collect()
+    }
+
+    /// Times and values of samples: their types and places.
+    fn samples(&self, rep: u64) -> Vec<(f64, u64)> {
+        let at = (rep & 0xffff_ffff_ffff) as usize;
+        let times = (self.number(at + 8) & 0xffff_ffff_ffff) + 8;
+        let count = self.number(at + 24);
+        let time = |i: usize| f64::from_bits(self.number(times + 8 * i) as u64);
+        (0..count)
+            .map(|i| (time(i), self.number(at + 32 + 8 * i) as u64))
+            .collect()
+    }
+}
+
+#[test]
+fn binary_usd_holds_the_same_samples() {
+    let place = Folder::changing("crate");
+    let written = place.export("run.usdc", &only("sheet")).unwrap();
+    let file = CrateFile(std::fs::read(&written[0]).unwrap());
+    assert!(file.0.starts_with(b"PXR-USDC\0\x08\0"));
+    assert_eq!(file.number(file.table("STRINGS")), 0);
+    // The root, the run, its mesh, and ten attributes of that.
+    assert_eq!(file.number(file.table("SPECS")), 3 + 10);
+    let (jumps, _) = {
+        let paths = file.table("PATHS") + 8;
+        let count = file.number(paths);
+        let (_, next) = file.integers(paths + 8, count);
+        let (_, next) = file.integers(next, count);
+        file.integers(next, count)
+    };
+    assert_eq!(jumps, [-1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, -2]);
+    // A list of vectors of single precision in every frame, of as many as there are vertices.
+    let tracks = file.fields("timeSamples");
+    let counts = |rep: &u64| {
+        let all = file.samples(*rep).into_iter();
+        let count = |v: u64| file.number((v & 0xffff_ffff_ffff) as usize);
+        all.map(|(t, v)| (t, v >> 48, count(v))).collect::<Vec<_>>()
+    };
+    let vectors = 0x8000 | 0x18;
+    let expected = [(0., 4), (1., 4), (2., 6), (3., 6)].map(|(t, n)| (t, vectors, n));
+    let found = tracks.iter().find(|rep| counts(rep) == expected).unwrap();
+    let (_, last) = file.samples(*found)[3];
+    let at = (last & 0xffff_ffff_ffff) as usize + 8;
+    let points: Vec<f32> = bytemuck::allocation::pod_collect_to_vec(&file.0[at..at + 72]);
+    let corner = |i: usize| [(i % 2) as f32, (i / 2) as f32, 3.0];
+    assert_eq!(points, (0..6).flat_map(corner).collect::<Vec<f32>>());
+}
+
 #[test]
 fn a_late_motion_in_usd_is_not_spread_over_the_rest_before() {
     let place = Folder::changing("late");
@@ -345,7 +451,7 @@ fn wishes_that_cannot_be_met_are_refused() {
         other => panic!("{other:?}"),
     };
     assert!(refused("a.usda", &only("shoe")).contains("a tube, sheet, ball, floor"));
-    assert!(refused("a.usdc", &ExportOptions::default()).contains("a.usda"));
+    assert!(refused("a.gltf", &ExportOptions::default()).contains(".glb"));
     assert!(refused("meshes", &ExportOptions::default()).contains(".vtu"));
     let late = ExportOptions {
         last: Some(9),

@@ -3,6 +3,7 @@
 use crate::record::Frame;
 use crate::scene::Camera;
 use muslin_linalg::Vec3;
+use std::borrow::Borrow;
 
 /// A perspective view; up is z.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,16 @@ fn ball(points: &[Vec3]) -> (Vec3, f64) {
     (middle, far.fold(1e-3, f64::max))
 }
 
+/// Height of the lowest point of all frames, m; 0 if nothing is below. Obstacles named in `beside` do not count.
+pub fn lowest<F: Borrow<Frame>>(frames: &[F], beside: &[String]) -> f64 {
+    let bodies = frames.iter().flat_map(|f| &f.borrow().bodies);
+    let obstacles = frames.iter().flat_map(|f| &f.borrow().obstacles);
+    let solid = obstacles.filter(|o| !beside.contains(&o.name));
+    let points = bodies.flat_map(|b| &b.positions);
+    let points = points.chain(solid.flat_map(|o| &o.positions));
+    points.map(|p| p.z).fold(0.0, f64::min)
+}
+
 impl View {
     /// The scene's own view.
     pub fn from_scene(camera: &Camera) -> Self {
@@ -49,16 +60,16 @@ impl View {
 
     /// A view from the front right that shows all of the given frames. Obstacles named in `beside` and what of the
     /// others is far from the cloth do not widen it.
-    pub fn framing(frames: &[Frame], beside: &[String]) -> Self {
+    pub fn framing<F: Borrow<Frame>>(frames: &[F], beside: &[String]) -> Self {
         let cloth: Vec<Vec3> = frames
             .iter()
-            .flat_map(|f| &f.bodies)
+            .flat_map(|f| &f.borrow().bodies)
             .flat_map(|b| &b.positions)
             .copied()
             .collect();
         let (middle, reach) = ball(&cloth);
         let mut points = cloth;
-        for obstacle in frames.iter().flat_map(|f| &f.obstacles) {
+        for obstacle in frames.iter().flat_map(|f| &f.borrow().obstacles) {
             let near = |p: &&Vec3| p.distance(middle) < OBSTACLE_REACH * reach;
             if !beside.contains(&obstacle.name) {
                 points.extend(obstacle.positions.iter().filter(near));

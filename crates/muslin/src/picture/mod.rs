@@ -2,12 +2,13 @@
 
 mod animation;
 mod camera;
+mod hiding;
 mod overlay;
 mod raster;
 mod text;
 
 pub use animation::{ContactSheet, Film};
-pub use camera::View;
+pub use camera::{View, lowest};
 pub use text::write_text;
 
 use crate::record::{Frame, FrameObstacle, RecordError};
@@ -38,12 +39,15 @@ pub struct PictureOptions {
     pub ground: Option<f64>,
     /// Obstacles that are drawn as ground: flat squares of four vertices.
     pub planes: Vec<String>,
+    /// Obstacles that are not drawn.
+    pub left_out: Vec<String>,
     /// Whether contacts are drawn over everything, coloured by what they do.
     pub contacts: bool,
 }
 
 impl PictureOptions {
-    /// Camera and ground that suit all of the given frames, or what their scene says.
+    /// Camera and ground that suit all of the given frames, or what their scene says. Obstacles that would hide all of the
+    /// cloth are left out.
     pub fn suiting(scene: &SceneFile, frames: &[Frame], size: [usize; 2]) -> Self {
         let flat = scene.obstacle.iter().filter(|(_, o)| o.plane.is_some());
         let planes: Vec<String> = flat.map(|(name, _)| name.clone()).collect();
@@ -57,13 +61,10 @@ impl PictureOptions {
             },
             View::from_scene,
         );
-        let bodies = frames.iter().flat_map(|f| &f.bodies);
-        let obstacles = frames.iter().flat_map(|f| &f.obstacles);
-        let cloth = bodies.flat_map(|b| &b.positions);
-        let points = cloth.chain(obstacles.flat_map(|o| &o.positions));
-        let lowest = points.map(|p| p.z).fold(0.0, f64::min);
+        let lowest = lowest(frames, &planes);
         Self {
             size,
+            left_out: hiding::in_the_way(frames, &view, &planes),
             view,
             // A plane of the scene is the ground; else one is drawn under everything.
             ground: planes.is_empty().then_some(lowest - 1e-3),
@@ -86,7 +87,7 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
         .map(|(i, body)| Surface {
             normals: smooth_normals(&body.positions, &body.faces),
             positions: body.positions.clone(),
-            faces: body.faces.clone(),
+            faces: body.faces.to_vec(),
             pattern: body
                 .material
                 .iter()
@@ -100,7 +101,8 @@ pub fn draw(frame: &Frame, options: &PictureOptions) -> Vec<u8> {
             fades: None,
         })
         .collect();
-    for obstacle in &frame.obstacles {
+    let drawn = |o: &&FrameObstacle| !options.left_out.contains(&o.name);
+    for obstacle in frame.obstacles.iter().filter(drawn) {
         surfaces.push(match obstacle.positions[..] {
             [a, b, _, d] if options.planes.contains(&obstacle.name) => floor(a, b - a, d - a),
             _ => solid(obstacle),
@@ -138,7 +140,7 @@ fn solid(obstacle: &FrameObstacle) -> Surface {
         on_top: false,
         fades: None,
     };
-    for face in &obstacle.faces {
+    for face in obstacle.faces.iter() {
         let [a, b, c] = face.map(|v| obstacle.positions[v as usize]);
         let flat = (b - a).cross(c - a).normalize_or_zero();
         let first = surface.positions.len() as i32;

@@ -147,6 +147,9 @@ impl ArrayWriter {
     }
 }
 
+/// Room made for an array at once, bytes; larger ones grow.
+const LIKELY_SIZE: u64 = 16 << 20;
+
 /// An array file opened for reading.
 pub struct ArrayFile {
     path: PathBuf,
@@ -210,7 +213,8 @@ impl ArrayFile {
             .zip
             .by_name(name)
             .map_err(|e| RecordError::damaged(&self.path, format!("`{name}`: {e}")))?;
-        let mut bytes = Vec::new();
+        // What a damaged file says of its size is not to be believed beyond reason.
+        let mut bytes = Vec::with_capacity(file.size().min(LIKELY_SIZE) as usize);
         file.read_to_end(&mut bytes)
             .map_err(RecordError::io(&self.path))?;
         Ok(bytes)

@@ -33,7 +33,7 @@ pub fn solid_stretch(rest: [Vec3; 4], now: [Vec3; 4]) -> [f64; 2] {
 
 /// Smallest and largest principal stretch of every face.
 pub fn principal_stretches(body: &FrameBody) -> Vec<[f64; 2]> {
-    let faces = body.faces.iter().zip(&body.material);
+    let faces = body.faces.iter().zip(body.material.iter());
     faces
         .map(|(f, m)| {
             principal_stretch(
@@ -77,7 +77,7 @@ pub fn contact_pressure(frame: &Frame, dt: f64) -> Vec<Vec<f64>> {
 /// A third of the area of the faces round each vertex, m².
 pub fn vertex_areas(body: &FrameBody) -> Vec<f64> {
     let mut areas = vec![0.0; body.positions.len()];
-    for f in &body.faces {
+    for f in body.faces.iter() {
         let [a, b, c] = f.map(|v| body.positions[v as usize]);
         let share = (b - a).cross(c - a).length() / 6.0;
         for v in f {

@@ -18,12 +18,12 @@ pub struct FrameBody {
     pub positions: Vec<Vec3>,
     /// Velocities, m/s, to single precision.
     pub velocities: Vec<[f32; 3]>,
-    /// Vertex triples of the surface, whose vertices come first.
-    pub faces: Vec<[i32; 3]>,
+    /// Vertex triples of the surface, whose vertices come first. Frames of one topology share them.
+    pub faces: Arc<Vec<[i32; 3]>>,
     /// Material coordinates of each face's corners, m.
-    pub material: Vec<[[f32; 2]; 3]>,
+    pub material: Arc<Vec<[[f32; 2]; 3]>>,
     /// Vertex quadruples of a soft body; none in cloth.
-    pub tetrahedra: Vec<[i32; 4]>,
+    pub tetrahedra: Arc<Vec<[i32; 4]>>,
 }
 
 impl FrameBody {
@@ -41,7 +41,7 @@ impl FrameBody {
         let vertices = self.surface_vertices();
         self.positions.truncate(vertices);
         self.velocities.truncate(vertices);
-        self.tetrahedra.clear();
+        self.tetrahedra = Arc::default();
     }
 }
 
@@ -53,7 +53,7 @@ pub struct FrameObstacle {
     /// Positions, m.
     pub positions: Vec<Vec3>,
     /// Vertex triples.
-    pub faces: Vec<[i32; 3]>,
+    pub faces: Arc<Vec<[i32; 3]>>,
 }
 
 /// What the arrays of obstacles begin with.
@@ -86,13 +86,14 @@ impl Frame {
                 .iter()
                 .map(|v| v.as_vec3().to_array())
                 .collect(),
-            faces: bytemuck::allocation::pod_collect_to_vec(&b.topology.faces),
-            material: b
-                .material
-                .iter()
-                .map(|m| m.map(|c| c.as_vec2().to_array()))
-                .collect(),
-            tetrahedra: bytemuck::allocation::pod_collect_to_vec(&b.tetrahedra),
+            faces: Arc::new(bytemuck::allocation::pod_collect_to_vec(&b.topology.faces)),
+            material: Arc::new(
+                b.material
+                    .iter()
+                    .map(|m| m.map(|c| c.as_vec2().to_array()))
+                    .collect(),
+            ),
+            tetrahedra: Arc::new(bytemuck::allocation::pod_collect_to_vec(&b.tetrahedra)),
         });
         let obstacles = world.obstacles.iter().map(|o| {
             let mut positions = Vec::new();
@@ -100,7 +101,7 @@ impl Frame {
             FrameObstacle {
                 name: o.name.clone(),
                 positions,
-                faces: bytemuck::allocation::pod_collect_to_vec(o.shape.faces()),
+                faces: Arc::new(bytemuck::allocation::pod_collect_to_vec(o.shape.faces())),
             }
         });
         Self {
@@ -197,18 +198,22 @@ pub fn write_frame(folder: &Path, frame: &Frame) -> Result<(), RecordError> {
         file.array(&format!("{name}/x"), &[n, 3], x)?;
         let v: &[f32] = bytemuck::cast_slice(&body.velocities);
         file.array(&format!("{name}/v"), &[n, 3], v)?;
-        let faces: &[i32] = bytemuck::cast_slice(&body.faces);
+        let faces: &[i32] = bytemuck::cast_slice(body.faces.as_slice());
         file.array(&format!("{name}/faces"), &[f, 3], faces)?;
-        let material: &[f32] = bytemuck::cast_slice(&body.material);
+        let material: &[f32] = bytemuck::cast_slice(body.material.as_slice());
         let size = [body.material.len(), 3, 2];
         file.array(&format!("{name}/material"), &size, material)?;
-        write_tetrahedra(&mut file, name, bytemuck::cast_slice(&body.tetrahedra))?;
+        write_tetrahedra(
+            &mut file,
+            name,
+            bytemuck::cast_slice(body.tetrahedra.as_slice()),
+        )?;
     }
     for obstacle in &frame.obstacles {
         let name = format!("{OBSTACLE}{}", obstacle.name);
         let x: &[f64] = bytemuck::cast_slice(&obstacle.positions);
         file.array(&format!("{name}/x"), &[obstacle.positions.len(), 3], x)?;
-        let faces: &[i32] = bytemuck::cast_slice(&obstacle.faces);
+        let faces: &[i32] = bytemuck::cast_slice(obstacle.faces.as_slice());
         file.array(&format!("{name}/faces"), &[obstacle.faces.len(), 3], faces)?;
     }
     contacts::write(&mut file, &[])?;
@@ -237,11 +242,11 @@ struct Shared {
 /// What frames share of a body.
 struct SharedBody {
     faces: Faces,
-    material: Vec<[[f32; 2]; 3]>,
-    tetrahedra: Vec<[i32; 4]>,
+    material: Arc<Vec<[[f32; 2]; 3]>>,
+    tetrahedra: Arc<Vec<[i32; 4]>>,
 }
 
-type Faces = Vec<[i32; 3]>;
+type Faces = Arc<Vec<[i32; 3]>>;
 type Stamp = (Option<SystemTime>, u64);
 
 fn stamp(path: &Path) -> Result<Stamp, RecordError> {
@@ -323,15 +328,17 @@ impl FrameReader {
             let solid = format!("{name}/tetrahedra");
             let tetrahedra = if has(&file, &solid) {
                 let (_, flat) = file.array::<i32>(&solid)?;
-                bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &flat, 4)?)
+                Arc::new(bytemuck::allocation::pod_collect_to_vec(whole(
+                    &place, name, &flat, 4,
+                )?))
             } else {
-                Vec::new()
+                Arc::default()
             };
             shared.bodies.push(SharedBody {
                 faces: triples(&place, name, &faces)?,
-                material: bytemuck::allocation::pod_collect_to_vec(whole(
+                material: Arc::new(bytemuck::allocation::pod_collect_to_vec(whole(
                     &place, name, &material, 6,
-                )?),
+                )?)),
                 tetrahedra,
             });
         }
@@ -452,7 +459,6 @@ fn whole<'a, T>(
 }
 
 fn triples(place: &Path, name: &str, flat: &[i32]) -> Result<Faces, RecordError> {
-    Ok(bytemuck::allocation::pod_collect_to_vec(whole(
-        place, name, flat, 3,
-    )?))
+    let rows = whole(place, name, flat, 3)?;
+    Ok(Arc::new(bytemuck::allocation::pod_collect_to_vec(rows)))
 }
