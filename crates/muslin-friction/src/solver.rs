@@ -278,6 +278,11 @@ impl Solver {
         if !report.converged && near(report) {
             self.finish(problem, params, x, report);
         }
+        let strict = report.contact_error.max(report.dynamics_error);
+        if report.converged && strict > params.tolerance && x.r.len() <= SOME_CONTACTS {
+            // The contacts are right now, and from there full steps lead to where nothing drifts.
+            self.full_steps(problem, params, x, report);
+        }
     }
 
     /// The problem without friction, then with more and more of it, each from the answer of the one before. Bodies that
@@ -333,7 +338,7 @@ impl Solver {
     ) -> bool {
         impulses(problem, x.r, &mut self.force);
         let found = measure(&self.ready.given(problem), x.v, x.r, &self.force);
-        let converged = found.merit() < tolerance;
+        let converged = found.strict() < tolerance;
         report.record(&found, converged);
         converged
     }
@@ -487,7 +492,8 @@ impl Solver {
             x.r,
             |_, _| false,
         );
-        if end.converged {
+        let before = report.contact_error.max(report.dynamics_error);
+        if end.converged && end.residual.strict() <= before.max(tolerance) {
             report.sweeps += 1;
             report.record(&end.residual, true);
         } else {

@@ -98,9 +98,11 @@ impl Newton {
             if merit > 0.5 * last {
                 stale += 1;
             }
+            // Full steps square the error, so they may as well go on to where nothing drifts.
+            let arrived = best < tolerance && (residual.strict() < tolerance || merit > 0.1 * last);
             last = merit;
-            end.converged = merit < tolerance;
-            if end.converged || end.failed || end.factorisations >= max_factorisations {
+            end.converged = best < tolerance;
+            if arrived || end.failed || end.factorisations >= max_factorisations {
                 break;
             }
             if stale > PATIENCE && !settling {
