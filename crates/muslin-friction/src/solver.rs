@@ -96,6 +96,9 @@ impl Solver {
                 self.attempt(problem, params, &mut x, &mut report);
             }
         }
+        if !report.converged && report.yielding.is_empty() && params.method == Method::Auto {
+            self.rare_ways(problem, params, &mut x, &mut report);
+        }
         if !report.converged && params.method == Method::Auto {
             self.last_resort(problem, params, &mut x, &mut report);
         }
@@ -120,7 +123,9 @@ impl Solver {
             self.alternate(problem, params, &FIRST_WEIGHT, x, report);
         }
         let error = |r: &SolveReport| r.contact_error.max(r.dynamics_error);
-        if !report.converged && error(&before) < error(report) {
+        // Among contacts that cannot be obeyed errors tell nothing; sweeps are right about all the others.
+        let tells = report.yielding.is_empty();
+        if !report.converged && tells && error(&before) < error(report) {
             self.reached.restore(x.v, x.r);
             before.sweeps = report.sweeps;
             before.admm_iterations = report.admm_iterations;
@@ -208,20 +213,19 @@ impl Solver {
                 }
             }
             Method::Condensed => self.condensed(problem, params, x, report),
-            Method::Auto => self.choose(problem, params, x, report),
+            Method::Auto => self.usual_ways(problem, params, x, report),
         }
     }
 
-    /// The usual ways; then friction is raised bit by bit where contacts are few, and the rest is for what resists all that.
-    fn choose(
+    /// Where contacts are few friction is raised bit by bit, then they are condensed; else cautious steps from anywhere.
+    fn rare_ways(
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        self.usual_ways(problem, params, x, report);
-        if !report.converged && x.r.len() <= SOME_CONTACTS {
+        if x.r.len() <= SOME_CONTACTS {
             self.reached.keep(x.v, x.r);
             let before = report.clone();
             for stages in STAGES {
@@ -236,7 +240,7 @@ impl Solver {
                 self.reached.restore(x.v, x.r);
                 *report = before;
             }
-        } else if !report.converged && x.v.len() <= MANY_NODES {
+        } else if x.v.len() <= MANY_NODES {
             self.finish(problem, params, x, report);
         }
     }
