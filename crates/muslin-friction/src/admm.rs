@@ -25,14 +25,14 @@ const JUDGED_FROM: usize = 20;
 /// Iterations without halving the least error that end a pass.
 const PATIENCE: usize = 15;
 /// Weights of a node over the geometric mean of its inertia and its diagonal: of the first pass, and of those that follow
-/// where it stalls.
+/// where it stalls, in turns.
 ///
 /// Splitting is quickest where the weight lies between the softest mode that contacts excite, which moves by its inertia,
 /// and the stiffest, which the diagonal bounds. Measured on draped sheets, stacks, cards, dishes and grips: 2 to 5 are
 /// equally good. Large weights then move what is stiff, small ones what is soft, in turns: each pass begins quickly, from where
 /// the last one ended. From the best point so far they would undo each other.
-pub(crate) const FIRST_WEIGHT: [f64; 1] = [3.0];
-pub(crate) const FURTHER_WEIGHTS: [f64; 2] = [12.0, 0.8];
+const FIRST_WEIGHT: f64 = 3.0;
+const FURTHER_WEIGHTS: [f64; 2] = [12.0, 0.8];
 
 /// Times the tolerance that errors scaled by mass may reach.
 const BY_MASS: f64 = 10.0;
@@ -54,13 +54,30 @@ pub(crate) struct Admm {
 }
 
 /// What a run is to reach.
-pub(crate) struct Goal<'a> {
+pub(crate) struct Goal {
     /// Both errors are to fall below this, m/s.
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
-    /// One a pass, in turns.
-    pub(crate) weights: &'a [f64],
-    pub(crate) passes: usize,
+    pub(crate) passes: Passes,
+}
+
+/// Which passes a run makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// One. What it leaves in slow motions others can mend, so it has arrived only where little of that is left.
+    First,
+    /// As many as the budget allows.
+    Further,
+}
+
+impl Passes {
+    fn weights(self) -> impl Iterator<Item = f64> {
+        let (first, further): (&[f64], &[f64]) = match self {
+            Self::First => (&[FIRST_WEIGHT], &[]),
+            Self::Further => (&[], &FURTHER_WEIGHTS),
+        };
+        first.iter().chain(further.iter().cycle()).copied()
+    }
 }
 
 /// How a run ended.
@@ -97,8 +114,8 @@ impl Admm {
             return end;
         }
         self.best.keep(v, r);
-        for weight in goal.weights.iter().cycle().take(goal.passes) {
-            self.lumped.prepare(given, *weight);
+        for weight in goal.passes.weights() {
+            self.lumped.prepare(given, weight);
             let shift = &self.lumped.weights;
             end.factorisations += 1;
             if self.system.factorise_shifted(problem, shift).is_err() {
@@ -111,11 +128,9 @@ impl Admm {
             }
         }
         self.best.restore(v, r);
-        // What a first pass leaves in slow motions others can mend.
-        let reached = if goal.passes == 1 {
-            aim(&end.residual)
-        } else {
-            end.residual.merit()
+        let reached = match goal.passes {
+            Passes::First => aim(&end.residual),
+            Passes::Further => end.residual.merit(),
         };
         end.converged = reached < goal.tolerance;
         end
@@ -264,8 +279,7 @@ impl Admm {
 /// What iterations are to bring below the tolerance, m/s. They leave the largest error where it is allowed to be
 /// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks.
 fn aim(residual: &Residual) -> f64 {
-    let by_mass = residual.contact.max(residual.dynamics);
-    residual.local.max(by_mass / BY_MASS)
+    residual.local.max(residual.strict() / BY_MASS)
 }
 
 /// Copies, duals and scaled impulses of a state.

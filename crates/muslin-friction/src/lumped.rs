@@ -141,7 +141,10 @@ impl Lumped {
                 return;
             }
         }
-        for _ in 0..if thorough { ROUNDS } else { 0 } {
+        if !thorough {
+            return;
+        }
+        for _ in 0..ROUNDS {
             self.settle_rest(problem, contacts, target, copies, r);
             if self.sweep(problem, contacts, false, copies, r) <= target {
                 return;

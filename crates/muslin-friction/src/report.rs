@@ -78,13 +78,27 @@ pub struct SolveReport {
 impl SolveReport {
     /// What had to fall below the tolerance, m/s; see [`Residual::merit`].
     pub fn merit(&self) -> f64 {
-        let reached = Residual {
+        self.reached().merit()
+    }
+
+    /// See [`Residual::strict`].
+    pub(crate) fn strict(&self) -> f64 {
+        self.reached().strict()
+    }
+
+    fn reached(&self) -> Residual {
+        Residual {
             contact: self.contact_error,
             dynamics: self.dynamics_error,
             local: self.local_error,
-            ..Residual::default()
-        };
-        reached.merit()
+            worst_contact: self.worst_contact,
+            worst_node: None,
+        }
+    }
+
+    /// The answer is that of an earlier time; the work done since then stays on the account.
+    pub(crate) fn go_back_to(&mut self, before: &Self) {
+        self.record(&before.reached(), before.converged);
     }
 
     /// What the last stage reached.

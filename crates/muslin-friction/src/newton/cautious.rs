@@ -38,10 +38,7 @@ impl Newton {
         v: &mut [Vec3],
         r: &mut [Vec3],
     ) -> NewtonEnd {
-        impulses(given.problem, r, &mut self.force);
-        let mut end = self.begin(given.problem);
-        end.residual = measure(given, v, r, &self.force);
-        self.best.keep(v, r);
+        let mut end = self.begin(given, v, r);
         let mut round = Round {
             steps: ROUND,
             penalty: FIRST_PENALTY,

@@ -76,11 +76,8 @@ impl Newton {
             nodes,
             contacts,
         } = *given;
-        let mut end = self.begin(problem);
-        if end.failed {
-            return end;
-        }
-        let mut best = f64::INFINITY;
+        let mut end = self.begin(given, v, r);
+        let mut best = end.residual.merit();
         let mut last = f64::INFINITY;
         let mut stale = 0;
         let mut best_before = f64::INFINITY;
@@ -90,7 +87,7 @@ impl Newton {
             impulses(problem, r, &mut self.force);
             let residual = measure(given, v, r, &self.force);
             let merit = residual.merit();
-            if merit < best || end.iterations == 0 {
+            if merit < best {
                 best = merit;
                 end.residual = residual;
                 self.best.keep(v, r);
@@ -151,12 +148,15 @@ impl Newton {
         end
     }
 
-    /// Makes ready for a problem.
-    fn begin(&mut self, problem: &FrictionProblem) -> NewtonEnd {
+    /// Makes ready for a problem; what is given is the best point so far.
+    fn begin(&mut self, given: &Given, v: &[Vec3], r: &[Vec3]) -> NewtonEnd {
+        let problem = given.problem;
         self.factored.clear();
         self.step.resize(problem.b.len(), Vec3::ZERO);
+        self.best.keep(v, r);
+        impulses(problem, r, &mut self.force);
         NewtonEnd {
-            residual: Residual::default(),
+            residual: measure(given, v, r, &self.force),
             iterations: 0,
             factorisations: 0,
             converged: false,

@@ -1,0 +1,239 @@
+//! Which stage follows which.
+
+use super::{Solver, Unknowns};
+use crate::admm::Passes;
+use crate::problem::{Contact, FrictionProblem};
+use crate::report::{SolveParams, SolveReport};
+use crate::residual::{impulses, measure};
+
+/// Sweeps that splitting takes the time of.
+const WORTHWHILE_SWEEPS: f64 = 200.0;
+/// Sweeps when all else has failed, at least and at most, and visits of nodes they may make in between.
+const LAST_SWEEPS: usize = 400;
+const MOST_SWEEPS: usize = 20_000;
+const LAST_VISITS: usize = 8_000_000;
+/// Contacts up to which Newton comes before splitting, and up to which condensing the system to them is worth a try.
+const SOME_CONTACTS: usize = 600;
+/// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
+pub(super) const MANY_NODES: usize = 5000;
+/// Errors over the tolerance from which full Newton steps are likely to arrive.
+const NEAR: f64 = 100.0;
+/// Inertia over diagonal above which sweeps are tried first.
+const SOFT: f64 = 2e-5;
+/// Steps in which friction is raised, one try after the other.
+const STAGES: [usize; 2] = [5, 20];
+
+impl Solver {
+    /// Sweeps where the system is soft enough for them; full Newton steps where it is not or contacts are few, for what
+    /// rests then rests to the last bit; then splitting, which has the contacts nearly right when it stalls, so that
+    /// cautious steps can finish.
+    pub(super) fn usual_ways(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        if self.done_already(problem, params.tolerance, x, report) {
+            return;
+        }
+        self.start.keep(x.v, x.r);
+        let soft = !problem.contacts.is_empty() && self.softness() > SOFT;
+        if soft {
+            self.sweep_within(problem, params, WORTHWHILE_SWEEPS, x, report);
+        }
+        if !report.converged && (!soft || x.r.len() <= SOME_CONTACTS) {
+            self.full_steps(problem, params, x, report);
+        }
+        if report.converged {
+            return;
+        }
+        // What was given is the better start: sweeps have spoilt its slow motions.
+        self.start.restore(x.v, x.r);
+        self.alternate(problem, params, Passes::First, x, report);
+        let near = |report: &SolveReport| report.merit() < NEAR * params.tolerance;
+        if !report.converged && near(report) && x.v.len() <= MANY_NODES {
+            self.finish(problem, params, x, report);
+        }
+        if !report.converged {
+            self.alternate(problem, params, Passes::Further, x, report);
+        }
+        if !report.converged && near(report) {
+            self.finish(problem, params, x, report);
+        }
+        let drifts = report.strict() > params.tolerance;
+        if report.converged && drifts && x.r.len() <= SOME_CONTACTS {
+            // The contacts are right now, and from there full steps lead to where nothing drifts.
+            self.full_steps(problem, params, x, report);
+        }
+    }
+
+    /// Where contacts are few friction is raised bit by bit, then they are condensed; else cautious steps from anywhere.
+    pub(super) fn rare_ways(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        if x.r.len() <= SOME_CONTACTS {
+            self.reached.keep(x.v, x.r);
+            let before = report.clone();
+            for stages in STAGES {
+                if !report.converged {
+                    self.raise_friction(problem, params, stages, x, report);
+                }
+            }
+            if !report.converged {
+                self.condensed(problem, params, x, report);
+            }
+            if !report.converged && before.merit() < report.merit() {
+                self.reached.restore(x.v, x.r);
+                report.go_back_to(&before);
+            }
+        } else if x.v.len() <= MANY_NODES {
+            self.finish(problem, params, x, report);
+        }
+    }
+
+    /// The problem without friction, then with more and more of it, each from the answer of the one before. Bodies that
+    /// wedge each other often have several states close to an answer, and this leads past the wrong ones.
+    fn raise_friction(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        stages: usize,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let mut eased = std::mem::take(&mut self.eased);
+        for stage in 0..=stages {
+            let share = stage as f64 / stages as f64;
+            eased.clear();
+            eased.extend(problem.contacts.iter().map(|contact| Contact {
+                friction: contact.friction.map(|f| share * f),
+                ..*contact
+            }));
+            let problem = FrictionProblem {
+                contacts: &eased,
+                ..*problem
+            };
+            self.make_ready(&problem, true);
+            self.usual_ways(&problem, params, x, report);
+        }
+        self.eased = eased;
+    }
+
+    /// Sweeps to the end of their budget; if they are in vain the best point so far is the answer.
+    pub(super) fn last_resort(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let before = report.clone();
+        self.reached.keep(x.v, x.r);
+        let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, MOST_SWEEPS);
+        self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
+        // Among contacts that cannot be obeyed errors tell nothing; sweeps are right about all the others.
+        let tells = report.yielding.is_empty();
+        if !report.converged && tells && before.strict() < report.strict() {
+            self.reached.restore(x.v, x.r);
+            report.go_back_to(&before);
+        }
+    }
+
+    /// Whether the start is an answer: things at rest stay there.
+    fn done_already(
+        &mut self,
+        problem: &FrictionProblem,
+        tolerance: f64,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) -> bool {
+        impulses(problem, x.r, &mut self.force);
+        let found = measure(&self.ready.given(problem), x.v, x.r, &self.force);
+        let converged = found.strict() < tolerance;
+        report.record(&found, converged);
+        converged
+    }
+
+    /// Inertia over diagonal of the whole.
+    fn softness(&self) -> f64 {
+        let free = self.ready.nodes.iter().filter(|n| n.diagonal.is_finite());
+        let (inertia, diagonal) =
+            free.fold((0.0, 0.0), |(m, d), n| (m + n.inertia, d + n.diagonal));
+        inertia / diagonal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::{self, Family};
+    use crate::residual::residual;
+    use muslin_linalg::Vec3;
+
+    const TOLERANCE: f64 = 1e-6;
+
+    type Way = fn(&mut Solver, &FrictionProblem, &SolveParams, &mut Unknowns, &mut SolveReport);
+
+    /// A way that is usually taken last, taken first: from twenty sweeps it arrives at the answer that the others find.
+    /// Both may be wrong by a hundred tolerances in slow motions.
+    fn arrives(family: &Family, way: Way) {
+        let problem = family.problem();
+        let params = SolveParams {
+            tolerance: TOLERANCE,
+            ..SolveParams::default()
+        };
+        let mut solver = Solver::default();
+        let (mut v, mut r) = (
+            vec![Vec3::ZERO; family.b.len()],
+            vec![Vec3::ZERO; family.contacts.len()],
+        );
+        let (mut expected, mut r_expected) = (v.clone(), r.clone());
+        let found = solver.solve(&problem, &params, &mut expected, &mut r_expected);
+        assert!(found.is_ok_and(|report| report.converged));
+        solver.make_ready(&problem, true);
+        let mut x = Unknowns {
+            v: &mut v,
+            r: &mut r,
+        };
+        let mut report = SolveReport::default();
+        solver.sweep(&problem, TOLERANCE, 20, &mut x, &mut report, |_, _| false);
+        way(&mut solver, &problem, &params, &mut x, &mut report);
+        assert!(report.converged, "{}: {report:?}", family.name);
+        assert!(residual(&problem, &v, &r).merit() < TOLERANCE);
+        let apart = v.iter().zip(&expected).map(|(a, b)| a.distance(*b));
+        let apart = apart.fold(0.0, f64::max);
+        assert!(
+            apart < 200.0 * TOLERANCE,
+            "{}: {apart:e} m/s apart",
+            family.name
+        );
+    }
+
+    #[test]
+    fn cautious_steps_arrive() {
+        for family in [
+            families::sheet(20, 600.0, 0.3, 0.6, true),
+            families::layers(12, 3, 200.0, 0.4, true),
+            families::plate(5, 8, 1e6, 0.2),
+        ] {
+            arrives(&family, Solver::finish);
+        }
+    }
+
+    #[test]
+    fn raised_friction_arrives() {
+        for family in [
+            families::sheet(12, 600.0, 0.3, 0.6, true),
+            families::plate(5, 8, 1e6, 0.2),
+        ] {
+            arrives(&family, |solver, problem, params, x, report| {
+                solver.raise_friction(problem, params, 5, x, report);
+            });
+        }
+    }
+}
