@@ -42,7 +42,9 @@ impl Solver {
         if soft {
             self.sweep_within(problem, params, WORTHWHILE_SWEEPS, x, report);
         }
-        if !report.converged && (!soft || x.r.len() <= SOME_CONTACTS) {
+        let few = x.r.len() <= SOME_CONTACTS;
+        let drifts = |report: &SolveReport| report.strict() > params.tolerance;
+        if (!report.converged && !soft) || (few && drifts(report)) {
             self.full_steps(problem, params, x, report);
         }
         if report.converged {
@@ -61,8 +63,7 @@ impl Solver {
         if !report.converged && near(report) {
             self.finish(problem, params, x, report);
         }
-        let drifts = report.strict() > params.tolerance;
-        if report.converged && drifts && x.r.len() <= SOME_CONTACTS {
+        if report.converged && few && drifts(report) {
             // The contacts are right now, and from there full steps lead to where nothing drifts.
             self.full_steps(problem, params, x, report);
         }

@@ -17,8 +17,11 @@ pub(super) struct Neighbours {
 const FLAT: f64 = 0.03;
 /// Sine of the angle up to which edges count as parallel.
 const PARALLEL: f64 = 0.2;
-/// Sine of the angle from which on an edge counts as a ridge.
-const RIDGE: f64 = 0.2;
+/// Cosine of the angle between the faces at an edge from which on it is a ridge; flat ones have -1.
+///
+/// It is the surface that has a ridge, whatever leans on it: with the lean of the faces away from the contact instead,
+/// cloth that bends only a little over the edge of a box was pushed off it in one step and let go in the next.
+const RIDGE: f64 = -0.92;
 
 impl Neighbours {
     pub fn new(vertices: usize, faces: &[[u32; 3]]) -> Self {
@@ -64,10 +67,13 @@ impl Surface<'_> {
         self.x[0][v as usize].lerp(self.x[1][v as usize], self.time)
     }
 
-    /// Faces at an edge, and how far the one that leans most leans towards a unit vector, as a sine.
-    fn lean_at_edge(&self, a: u32, b: u32, towards: Vec3) -> (usize, f64) {
+    /// How far the face at an edge that leans most leans towards a unit vector, as a sine; and whether the edge is a
+    /// ridge or a border.
+    fn lean_at_edge(&self, a: u32, b: u32, towards: Vec3) -> (f64, bool) {
         let along = self.along(a, b);
-        let (mut count, mut most) = (0, f64::NEG_INFINITY);
+        let mut most = f64::NEG_INFINITY;
+        let mut ridge = true;
+        let mut last: Option<Vec3> = None;
         for f in self.neighbours.around(a) {
             let face = self.faces[*f as usize];
             if !face.contains(&b) {
@@ -76,11 +82,12 @@ impl Surface<'_> {
             for o in face.into_iter().filter(|o| *o != a && *o != b) {
                 let arm = self.at(o) - self.at(a);
                 let inward = (arm - along * arm.dot(along)).normalize_or_zero();
-                count += 1;
                 most = most.max(inward.dot(towards));
+                ridge &= last.is_none_or(|last| last.dot(inward) > RIDGE);
+                last = Some(inward);
             }
         }
-        (count, most)
+        (most, ridge)
     }
 
     /// How far the edge at a vertex that leans most leans towards a unit vector, as a sine.
@@ -102,8 +109,8 @@ impl Surface<'_> {
 
     /// Whether an edge may touch something in a direction: no face comes nearer; and whether it is a ridge or a border.
     fn edge_may_touch(&self, a: u32, b: u32, towards: Vec3) -> (bool, bool) {
-        let (faces, lean) = self.lean_at_edge(a, b, towards);
-        (lean <= FLAT, faces == 1 || lean <= -RIDGE)
+        let (lean, ridge) = self.lean_at_edge(a, b, towards);
+        (lean <= FLAT, ridge)
     }
 }
 
@@ -128,7 +135,7 @@ pub(super) fn touches_here(c: &Candidate, a: Surface, b: Surface, first: [u32; 2
                 .map(|k| c.vertices[k] - first[1]);
             match (taking_part.next(), taking_part.next(), taking_part.next()) {
                 (Some(v), None, None) => b.lean_at_vertex(v, c.normal) <= FLAT,
-                (Some(v), Some(w), None) => b.lean_at_edge(v, w, c.normal).1 <= FLAT,
+                (Some(v), Some(w), None) => b.lean_at_edge(v, w, c.normal).0 <= FLAT,
                 _ => true,
             }
         }

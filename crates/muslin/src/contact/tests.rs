@@ -209,3 +209,29 @@ fn repetitions_are_pruned_and_different_normals_stay() {
     let kept: Vec<[u32; 4]> = all.iter().map(|c| c.vertices).collect();
     assert_eq!(kept, [[0, 2, 1, 4], [0, 1, 2, 5], [0, 1, 2, 3]]);
 }
+
+/// However little cloth leans over the edge of a box, it is the edge that it lies on.
+#[test]
+fn cloth_touches_the_edge_of_a_box_at_any_slope() {
+    for degrees in [2.0_f64, 6.0, 20.0, 45.0, 80.0] {
+        let slope = degrees.to_radians();
+        let up = Vec3::new(slope.sin(), 0.0, slope.cos());
+        // The middle of the cloth is half a millimetre above the edge at x = 0.1, z = 0.
+        let middle = Vec3::new(0.1, 0.0, 0.0) + up * 5e-4;
+        let scene = format!(
+            "[cloth.a]\ngrid = {{ size = [0.3, 0.05], cells = [3, 3] }}\nfabric = \"gray-interlock\"\n\
+             rotate = {{ axis = [0, 1, 0], degrees = {degrees} }}\ntranslate = [{}, 0, {}]\n\
+             [obstacle.box]\nbox = {{ size = [0.2, 0.2, 0.2] }}\ntranslate = [0, 0, -0.1]",
+            middle.x, middle.z
+        );
+        let s = Simulation::new(&SceneSource::from_text("t", &scene), &[], 1).unwrap();
+        let mut detector = Detector::default();
+        let params = DetectParams::default();
+        let found = detector.detect(&s.world, None, 0.01, &params).unwrap();
+        let along: Vec<_> = found.iter().filter(|c| c.kind == Kind::EdgeEdge).collect();
+        assert!(along.len() >= 4, "{degrees} degrees: {found:?}");
+        for c in along {
+            assert!(c.normal.dot(up) > 1.0 - 1e-9, "{degrees} degrees: {c:?}");
+        }
+    }
+}
