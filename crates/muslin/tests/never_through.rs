@@ -104,6 +104,35 @@ fn the_impulse_method_slips_within_a_degree_of_the_angle_of_friction() {
 }
 
 #[test]
+fn the_impulse_method_slides_and_presses_as_it_should() {
+    let tilted = |degrees: f64| {
+        let tilt = |what: &str| format!("{what}.rotate.degrees={degrees}");
+        let changes = [tilt("cloth.sheet"), tilt("obstacle.ramp")];
+        from_text(SLOPE, &changes.each_ref().map(String::as_str))
+    };
+    let slope = 45f64.to_radians();
+    let mut s = tilted(45.0);
+    let start = s.world.state.x[12];
+    for _ in 0..60 {
+        s.advance().unwrap();
+    }
+    let way = s.world.state.x[12].distance(start);
+    let expected = 0.5 * 9.81 * s.world.time.powi(2) * (slope.sin() - 0.5 * slope.cos());
+    assert!(
+        (way / expected - 1.0).abs() < 0.05,
+        "{way} m instead of {expected} m"
+    );
+    let mut s = tilted(0.0);
+    let (mut force, steps) = (Vec3::ZERO, 60);
+    for _ in 0..steps {
+        s.advance().unwrap();
+        force += s.contact_force("sheet").unwrap() / f64::from(steps);
+    }
+    let weight = 9.81 * s.world.mass.iter().sum::<f64>();
+    assert!((force.z / weight - 1.0).abs() < 0.02, "{force} of {weight}");
+}
+
+#[test]
 fn the_answer_is_the_same_for_any_number_of_threads() {
     let state = |threads: usize| {
         let source = SceneSource::find("twist").unwrap();

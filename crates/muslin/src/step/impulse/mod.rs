@@ -44,9 +44,10 @@ pub struct Impulse {
     v: Vec<Vec3>,
     /// Mean velocities over the collision step: of the state, then of mesh obstacles.
     mean: Vec<Vec3>,
-    /// Mean velocities that the dynamics proposed, and after the limits.
+    /// Mean velocities that the dynamics proposed, after the limits, and after repulsions.
     proposed: Vec<Vec3>,
     limited: Vec<Vec3>,
+    repelled: Vec<Vec3>,
 }
 
 impl Impulse {
@@ -67,6 +68,7 @@ impl Impulse {
             mean: Vec::new(),
             proposed: Vec::new(),
             limited: Vec::new(),
+            repelled: Vec::new(),
         }
     }
 
@@ -100,6 +102,7 @@ impl Impulse {
             }
         }
         finite(world, &self.x, &self.v, world.time + dt)?;
+        self.repelled.clone_from(&self.mean);
         let (guard, x, mean) = (&mut self.guard, &mut self.x, &mut self.mean[..n]);
         let mended = if ticks.count == 1 {
             Some(guard.guard(world, x, mean, dt, report)?)
@@ -114,15 +117,7 @@ impl Impulse {
             return Ok(None);
         };
         phases.done("fail-safe");
-        let counts = self.repulsions.leave(
-            world,
-            self.detector.found(),
-            self.detector.start(),
-            &self.mean,
-        );
-        report.contacts = counts[0];
-        report.sticking = counts[1];
-        report.sliding = counts[2];
+        self.end_velocities(world, dt, report);
         self.finish(world, pace, dt);
         report.sweeps += mended.searches;
         phases.done("velocities");
@@ -180,18 +175,32 @@ impl Impulse {
         Ok(())
     }
 
-    /// Velocities at the end: what touches something keeps its mean velocity, the rest what the dynamics and the limits
-    /// gave it; then damping. Takes over the new state.
-    fn finish(&mut self, world: &mut World, pace: &Pace, dt: f64) {
-        let mut touched = false;
-        for i in 0..self.v.len() {
-            if self.mean[i] == self.limited[i] {
-                self.v[i] += self.limited[i] - self.proposed[i];
-            } else {
+    /// Velocities at the end of the step: what the dynamics and the limits gave, under the same repulsions and friction as
+    /// the mean ones. The end has felt the forces of the whole step, the mean only half of them, so these are the
+    /// impulses that are recorded. What the fail-safe moved keeps its mean velocity.
+    fn end_velocities(&mut self, world: &mut World, dt: f64, report: &mut StepReport) {
+        let n = self.v.len();
+        for i in 0..n {
+            self.v[i] += self.limited[i] - self.proposed[i];
+        }
+        self.v.extend_from_slice(&self.mean[n..]);
+        self.repulsions.apply(&self.inverse_mass, &mut self.v, dt);
+        let (found, start) = (self.detector.found(), self.detector.start());
+        let [contacts, sticking, sliding] = self.repulsions.leave(world, found, start, &self.v);
+        report.contacts = contacts;
+        report.sticking = sticking;
+        report.sliding = sliding;
+        self.v.truncate(n);
+        for i in 0..n {
+            if self.mean[i] != self.repelled[i] {
                 self.v[i] = self.mean[i];
-                touched = true;
             }
         }
+    }
+
+    /// Damps the velocities and takes over the new state.
+    fn finish(&mut self, world: &mut World, pace: &Pace, dt: f64) {
+        let touched = self.mean[..self.v.len()] != self.limited;
         let (x, inverse) = (&self.x, &self.inverse_mass);
         self.calm
             .damp(world, pace, x, &mut self.v, (dt, touched), inverse);

@@ -63,6 +63,9 @@ impl Repulsions {
 
     /// Applies all impulses to the velocities `v` (m/s, of everything that has vertices) of a step of `dt` (s).
     pub fn apply(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+        for pair in &mut self.pairs {
+            pair.impulse = Vec3::ZERO;
+        }
         for sweep in 0..SWEEPS {
             let mut pushed = false;
             for pair in &mut self.pairs {
