@@ -132,6 +132,45 @@ fn the_impulse_method_slides_and_presses_as_it_should() {
     assert!((force.z / weight - 1.0).abs() < 0.02, "{force} of {weight}");
 }
 
+/// Stiff cloth, coarse and in long steps: contact must not feed it energy.
+#[test]
+fn stiff_cloth_stays_calm_with_impulses() {
+    let text = r#"
+[output]
+frames = 60
+frame_rate = 50
+[solver]
+method = "impulse"
+time_step = 0.01
+[cloth.sheet]
+grid = { size = [0.5, 0.5], cells = [8, 8] }
+translate = [0, 0, 0.31]
+fabric = "wool-woven"
+[obstacle.ball]
+sphere = { radius = 0.15 }
+translate = [0, 0, 0.15]
+[obstacle.floor]
+plane = {}
+[[measure]]
+name = "speed"
+kind = "largest_speed"
+[[measure]]
+name = "stretch"
+kind = "largest_stretch"
+"#;
+    let mut s = from_text(text, &[]);
+    for _ in 0..120 {
+        s.advance().unwrap();
+        let measured = s.measure();
+        // It falls from 0.31 m, and corners whip round.
+        assert!(
+            measured["speed"] < 5.0 && measured["stretch"] < 0.1,
+            "{measured:?}"
+        );
+    }
+    assert!(s.measure()["speed"] < 1.0);
+}
+
 #[test]
 fn the_answer_is_the_same_for_any_number_of_threads() {
     let state = |threads: usize| {

@@ -227,37 +227,26 @@ impl FailSafe {
         report.trapped += done.trapped;
     }
 
-    /// Whether anything meets on the way to `end`, the proposed positions of the state `dt` (s) after the world's time.
-    pub fn meets_on_the_way(
+    /// What meets on the way to `end`, the proposed positions of the state `dt` (s) after the world's time; and start and
+    /// end of the way of everything, in the order in which vertices are numbered here.
+    pub fn meetings(
         &mut self,
         world: &World,
         end: &[Vec3],
         dt: f64,
-    ) -> Result<bool, StepError> {
-        if world.contact.between == Between::Nothing {
-            return Ok(false);
-        }
-        let span = Span {
-            time: world.time,
-            dt,
-            parts: 0,
-        };
-        self.any_meets(world, end, span)
-            .map_err(|e| search_failed(&e, world.time + dt))
-    }
-
-    fn any_meets(&mut self, world: &World, end: &[Vec3], span: Span) -> Result<bool, InputError> {
-        self.prepare(world, &world.state.x, end, span)?;
+    ) -> Result<(&[Candidate], [&[Vec3]; 2]), StepError> {
         self.found.clear();
-        let ways = (&self.start[..], &self.end[..]);
-        solids::entering(world, ways, span, None, &mut self.found);
-        let Some((_, surfaces)) = &mut self.surfaces else {
-            return Ok(false);
-        };
-        Ok(
-            !self.found.is_empty()
-                || surfaces.any_meet(ways.0, ways.1, &Look::everywhere(world))?,
-        )
+        if world.contact.between != Between::Nothing {
+            let span = Span {
+                time: world.time,
+                dt,
+                parts: 0,
+            };
+            self.prepare(world, &world.state.x, end, span)
+                .and_then(|()| self.meets(world, span, None, &mut Mended::default()))
+                .map_err(|e| search_failed(&e, world.time + dt))?;
+        }
+        Ok((&self.found, [&self.start, &self.end]))
     }
 
     fn prepare(

@@ -184,12 +184,6 @@ impl Surfaces {
         Ok(())
     }
 
-    /// Whether any features meet on their straight way from `x0` to `x1` (m); stops looking as soon as some do.
-    pub fn any_meet(&mut self, x0: &[Vec3], x1: &[Vec3], look: &Look) -> Result<bool, InputError> {
-        self.pair_up(x0, x1, look)?;
-        Ok(self.all_that_meet((x0, x1), look).any(|_| true))
-    }
-
     fn all_that_meet<'a>(
         &'a self,
         ways: (&'a [Vec3], &'a [Vec3]),

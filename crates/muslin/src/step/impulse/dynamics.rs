@@ -2,6 +2,7 @@
 //! outside, are evaluated less often (Tuckerman et al. 1992). Damping and drag follow once a collision step ([`super::calm`]).
 
 use super::frequency::{NO_DASHPOT, Pace};
+use super::repulsion::Repulsions;
 use crate::force::StepContext;
 use crate::step::StepError;
 use crate::world::World;
@@ -58,8 +59,8 @@ impl Dynamics {
         self.used = 0;
     }
 
-    /// Positions (m) and velocities (m/s) after a collision step without contact, from the state of the world at its
-    /// time. Says how many steps it took; none if the end lies on the way of the collision step that was tried last.
+    /// Positions (m) and velocities (m/s) after a collision step with the contacts known, from the state of the world at
+    /// its time. Says how many steps it took; none if the end lies on the way of the collision step that was tried last.
     /// Tries again in shorter steps if the motion runs wild: cloth that is stretched within the step may become stiffer
     /// than it was at its beginning.
     pub fn advance(
@@ -68,6 +69,7 @@ impl Dynamics {
         ticks: Ticks,
         pace: &Pace,
         inverse_mass: &[Vec3],
+        contacts: &mut Repulsions,
         (x, v): (&mut Vec<Vec3>, &mut Vec<Vec3>),
     ) -> Result<usize, StepError> {
         let known = self.stations[..self.used]
@@ -82,7 +84,8 @@ impl Dynamics {
         let before = fastest(&world.state.v).sqrt();
         let (mut taken, mut step) = (0, pace.step);
         for _ in 0..=RETRIES {
-            taken += self.advance_once(world, ticks, (step, pace), inverse_mass, (x, v))?;
+            taken +=
+                self.advance_once(world, ticks, (step, pace), inverse_mass, contacts, (x, v))?;
             let finite = v.iter().chain(x.iter()).all(|p| p.is_finite());
             if finite && fastest(v).sqrt() <= WILD * (before + CALM) {
                 break;
@@ -98,6 +101,7 @@ impl Dynamics {
         ticks: Ticks,
         (largest, pace): (f64, &Pace),
         inverse_mass: &[Vec3],
+        contacts: &mut Repulsions,
         (x, v): (&mut Vec<Vec3>, &mut Vec<Vec3>),
     ) -> Result<usize, StepError> {
         let wanted = (ticks.each / largest).ceil().max(1.0);
@@ -120,6 +124,7 @@ impl Dynamics {
             dt: NO_DASHPOT,
         };
         world.forces.begin_step(x, v, &context);
+        contacts.begin();
         self.used = 0;
         self.fast.resize(x.len(), Vec3::ZERO);
         self.slow.resize(x.len(), Vec3::ZERO);
@@ -128,6 +133,8 @@ impl Dynamics {
         self.kick(v, inverse_mass, 0.5 * h, 0.5 * outer);
         for k in 1..=steps {
             let [begin, end] = [k - 1, k].map(|k| world.time + h * k as f64);
+            contacts.hold(inverse_mass, v, h);
+            contacts.moved(v, h);
             let drift = x.par_iter_mut().zip(&v[..]).with_min_len(4096);
             drift.for_each(|(x, v)| *x += *v * h);
             lead(world, x, v, begin, end)?;
@@ -138,7 +145,9 @@ impl Dynamics {
             }
             self.slow_forces(world, &pace.slow, x, end);
             let done = k / per_tick;
-            let station = k % per_tick == 0 && done.is_power_of_two() && k < steps;
+            let reached = k % per_tick == 0 && done.is_power_of_two() && k < steps;
+            // Contacts are different in a shorter step.
+            let station = reached && contacts.is_empty();
             if station || k == steps {
                 self.kick(v, inverse_mass, 0.5 * h, 0.5 * outer);
             } else {
@@ -149,6 +158,7 @@ impl Dynamics {
                 self.kick(v, inverse_mass, 0.5 * h, 0.5 * outer);
             }
         }
+        contacts.hold(inverse_mass, v, h);
         Ok(steps)
     }
 

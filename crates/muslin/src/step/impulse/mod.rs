@@ -1,8 +1,8 @@
-//! The method of Bridson, Fedkiw and Anderson (2002): internal dynamics propose a motion, limits of stretch, repulsions
-//! with friction and the fail-safe put it right.
+//! The method of Bridson, Fedkiw and Anderson (2002): internal dynamics with repulsions and friction propose a motion,
+//! limits of stretch and the fail-safe put it right.
 //!
-//! Collisions are looked for in steps of their own. They begin as long as the stepper's; a step in which something meets
-//! in spite of the repulsions is tried again at half the length, down to where impulses may resolve it; if they do not
+//! Collisions are looked for in steps of their own. They begin as long as the stepper's; a step in which much meets in
+//! spite of the repulsions is tried again at half the length, down to where impulses may resolve it; if they do not
 //! suffice, further down to the shortest, where the fail-safe does all it can. After three good steps the length doubles.
 
 mod calm;
@@ -15,13 +15,17 @@ use crate::contact::{DetectParams, Detector};
 use crate::failsafe::{FailSafe, Mended, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
-use crate::world::{Body, World};
+use crate::world::World;
 use calm::Calm;
 use dynamics::{Dynamics, Ticks};
 use frequency::{Frequencies, Pace};
 use muslin_linalg::Vec3;
-use repulsion::Repulsions;
+use repulsion::{Repulsions, Way};
 
+/// How often a collision step is tried again with what was found to meet.
+const TRIES: usize = 2;
+/// Distance up to which pairs are watched from the start of a collision step, in thicknesses.
+const NEAR: f64 = 5.0;
 /// Good steps after which a collision step is doubled.
 const GOOD: usize = 3;
 /// Halvings below the length at which impulses may resolve what meets.
@@ -42,7 +46,7 @@ pub struct Impulse {
     inverse_mass: Vec<Vec3>,
     x: Vec<Vec3>,
     v: Vec<Vec3>,
-    /// Mean velocities over the collision step: of the state, then of mesh obstacles.
+    /// Mean velocities over the collision step.
     mean: Vec<Vec3>,
     /// Mean velocities that the dynamics proposed, after the limits, and after repulsions.
     proposed: Vec<Vec3>,
@@ -72,8 +76,8 @@ impl Impulse {
         }
     }
 
-    /// One collision step. At the shortest length, one tick, what meets is resolved at any price; up to `light` ticks, by
-    /// impulses. The answer is how far the fail-safe had to go; none if that did not do, and the state is left alone.
+    /// One collision step. What meets in spite of the contacts known is resolved by impulses if it is little or the step
+    /// is no longer than `light` ticks; at the shortest length, one tick, at any price. The answer is how far the fail-safe had to go; none if that did not do, and the state is left alone.
     fn collision_step(
         &mut self,
         world: &mut World,
@@ -83,42 +87,42 @@ impl Impulse {
         phases: &mut Phases,
     ) -> Result<Option<Stage>, StepError> {
         let dt = ticks.dt();
-        let proposal = (&mut self.x, &mut self.v);
-        report.linear_iterations +=
-            self.dynamics
-                .advance(world, ticks, pace, &self.inverse_mass, proposal)?;
-        self.proposed.clear();
-        let ways = self.x.iter().zip(&world.state.x);
-        self.proposed.extend(ways.map(|(b, a)| (*b - *a) / dt));
-        phases.done("dynamics");
-        self.limit(world, dt);
-        phases.done("limits");
-        self.repel(world, dt)?;
+        self.find(world, dt)?;
         phases.done("repulsion");
-        let n = world.state.x.len();
-        for i in 0..n {
-            if self.mean[i] != self.proposed[i] {
-                self.x[i] = world.state.x[i] + self.mean[i] * dt;
+        let mut tries = 0;
+        let (clean, few) = loop {
+            self.propose(world, ticks, pace, report, phases)?;
+            let (found, x) = self.guard.meetings(world, &self.x, dt)?;
+            phases.done("fail-safe");
+            let few = found.len() <= self.repulsions.few();
+            if few || tries == TRIES {
+                break (found.is_empty(), few);
             }
-        }
-        finite(world, &self.x, &self.v, world.time + dt)?;
-        self.repelled.clone_from(&self.mean);
-        let (guard, x, mean) = (&mut self.guard, &mut self.x, &mut self.mean[..n]);
-        let mended = if ticks.count == 1 {
+            tries += 1;
+            let way = Way {
+                x,
+                inverse_mass: &self.inverse_mass,
+                dt,
+            };
+            self.repulsions.add(world, found, &way);
+        };
+        let (guard, x, mean) = (&mut self.guard, &mut self.x, &mut self.mean);
+        let mended = if clean {
+            Some(Mended::default())
+        } else if ticks.count == 1 {
             Some(guard.guard(world, x, mean, dt, report)?)
-        } else if ticks.count <= light {
+        } else if few || ticks.count <= light {
             guard.guard_lightly(world, x, mean, dt, report)?
         } else {
-            let meets = guard.meets_on_the_way(world, x, dt)?;
-            (!meets).then(Mended::default)
+            None
         };
         let Some(mended) = mended else {
             phases.done("fail-safe");
             return Ok(None);
         };
         phases.done("fail-safe");
-        self.end_velocities(world, dt, report);
-        self.finish(world, pace, dt);
+        let touched = self.end_velocities(world, dt, report);
+        self.finish(world, pace, dt, touched);
         report.sweeps += mended.searches;
         phases.done("velocities");
         Ok(Some(mended.stage))
@@ -140,15 +144,21 @@ impl Impulse {
         }
     }
 
-    /// Finds what is near and applies repulsions and friction: from `limited` to `mean`.
-    fn repel(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
-        self.mean.clone_from(&self.limited);
+    /// Finds what is near at the start of a collision step of `dt` (s), or would meet if nothing but weight and wind acted.
+    fn find(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
+        self.repulsions.clear();
         if world.contact.between == Between::Nothing {
             return Ok(());
         }
+        world.external_forces(world.time, &mut self.mean);
+        self.x.clear();
+        for (i, force) in self.mean.iter().enumerate() {
+            let v = world.state.v[i] + *force * self.inverse_mass[i] * dt;
+            self.x.push(world.state.x[i] + v * dt);
+        }
+        let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
         let params = DetectParams {
-            margin: world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max),
-            crossings: false,
+            margin: NEAR * thickest,
             between_cloth: world.contact.between == Between::All,
             ..DetectParams::default()
         };
@@ -158,49 +168,76 @@ impl Impulse {
                 reason: e.to_string(),
                 time: world.time + dt,
             })?;
-        let (start, end) = (self.detector.start(), self.detector.end());
-        let n = self.mean.len();
-        let skins = start[n..].iter().zip(&end[n..]);
-        self.mean.extend(skins.map(|(a, b)| (*b - *a) / dt));
-        self.inverse_mass.resize(self.mean.len(), Vec3::ZERO);
-        let stiffness: Vec<f64> = world
-            .bodies
-            .iter()
-            .map(Body::compression_stiffness)
-            .collect();
-        self.repulsions
-            .gather(world, self.detector.found(), start, &stiffness);
-        self.repulsions
-            .apply(&self.inverse_mass, &mut self.mean, dt);
+        let way = Way {
+            x: [self.detector.start(), self.detector.end()],
+            inverse_mass: &self.inverse_mass,
+            dt,
+        };
+        self.repulsions.add(world, self.detector.found(), &way);
+        self.repulsions.all_near();
         Ok(())
     }
 
-    /// Velocities at the end of the step: what the dynamics and the limits gave, under the same repulsions and friction as
-    /// the mean ones. The end has felt the forces of the whole step, the mean only half of them, so these are the
-    /// impulses that are recorded. What the fail-safe moved keeps its mean velocity.
-    fn end_velocities(&mut self, world: &mut World, dt: f64, report: &mut StepReport) {
-        let n = self.v.len();
-        for i in 0..n {
-            self.v[i] += self.limited[i] - self.proposed[i];
+    /// The motion of a collision step under internal forces, limits and the contacts known: `x`, `v`, and mean
+    /// velocities at each stage.
+    fn propose(
+        &mut self,
+        world: &mut World,
+        ticks: Ticks,
+        pace: &Pace,
+        report: &mut StepReport,
+        phases: &mut Phases,
+    ) -> Result<(), StepError> {
+        let dt = ticks.dt();
+        let (inverse, proposal) = (&self.inverse_mass, (&mut self.x, &mut self.v));
+        report.linear_iterations +=
+            self.dynamics
+                .advance(world, ticks, pace, inverse, &mut self.repulsions, proposal)?;
+        self.proposed.clear();
+        let ways = self.x.iter().zip(&world.state.x);
+        self.proposed.extend(ways.map(|(b, a)| (*b - *a) / dt));
+        phases.done("dynamics");
+        self.limit(world, dt);
+        phases.done("limits");
+        self.mean.clone_from(&self.limited);
+        if self.limited != self.proposed {
+            self.repulsions
+                .apply(&self.inverse_mass, &mut self.mean, dt);
         }
-        self.v.extend_from_slice(&self.mean[n..]);
-        self.repulsions.apply(&self.inverse_mass, &mut self.v, dt);
-        let (found, start) = (self.detector.found(), self.detector.start());
-        let [contacts, sticking, sliding] = self.repulsions.leave(world, found, start, &self.v);
+        for i in 0..self.x.len() {
+            if self.mean[i] != self.proposed[i] {
+                self.x[i] = world.state.x[i] + self.mean[i] * dt;
+            }
+        }
+        self.repelled.clone_from(&self.mean);
+        phases.done("repulsion");
+        finite(world, &self.x, &self.v, world.time + dt)
+    }
+
+    /// Velocities at the end of the step: what the dynamics gave, changed like the mean ones by the limits, under the same
+    /// contacts. What the fail-safe moved keeps its mean velocity. Says whether anything touched.
+    fn end_velocities(&mut self, world: &mut World, dt: f64, report: &mut StepReport) -> bool {
+        let n = self.v.len();
+        if self.limited != self.proposed {
+            for i in 0..n {
+                self.v[i] += self.limited[i] - self.proposed[i];
+            }
+            self.repulsions.hold(&self.inverse_mass, &mut self.v, dt);
+        }
+        let [contacts, sticking, sliding] = self.repulsions.leave(world, &self.v);
         report.contacts = contacts;
         report.sticking = sticking;
         report.sliding = sliding;
-        self.v.truncate(n);
         for i in 0..n {
             if self.mean[i] != self.repelled[i] {
                 self.v[i] = self.mean[i];
             }
         }
+        sticking + sliding > 0 || self.mean != self.repelled
     }
 
     /// Damps the velocities and takes over the new state.
-    fn finish(&mut self, world: &mut World, pace: &Pace, dt: f64) {
-        let touched = self.mean[..self.v.len()] != self.limited;
+    fn finish(&mut self, world: &mut World, pace: &Pace, dt: f64, touched: bool) {
         let (x, inverse) = (&self.x, &self.inverse_mass);
         self.calm
             .damp(world, pace, x, &mut self.v, (dt, touched), inverse);

@@ -1,49 +1,89 @@
-//! Repulsions: what is nearer than its thickness at the start of a step is stopped from approaching, pushed apart gently,
-//! and rubs (Bridson et al. 2002, with the impulse limit put right).
+//! Repulsions: what is nearer than its thickness is stopped from approaching, pushed apart gently, and rubs (Bridson et al.
+//! 2002, with the impulse limit put right); what would come so near within a step is stopped when it does.
+//!
+//! They act at every step of the internal dynamics. Applied once to the motion of a whole collision step, they would tear
+//! vertices back by as far as they have come, and stiff cloth would answer with more energy than the impact had.
 
-use crate::contact::{Candidate, Touch};
+use crate::contact::{Candidate, NO_VERTEX, Party, Touch};
 use crate::failsafe::row::Row;
-use crate::world::World;
+use crate::world::{Body, World};
 use muslin_friction::State;
 use muslin_linalg::Vec3;
 
 /// Part of an overlap that may be made up for in a step.
 const RECOVERY: f64 = 0.1;
-/// Sweeps over all near pairs: impulses have to pass through stacks.
+/// Sweeps over all pairs, of a step of the dynamics and of a collision step: impulses have to pass through stacks.
+const QUICK_SWEEPS: usize = 2;
 const SWEEPS: usize = 8;
+/// Pairs found late that are left to the fail-safe: so many, and one in so many.
+const FEW: usize = 4;
+const MANY: usize = 1000;
+/// Speed below which a contact is said to stick, m/s.
+const STILL: f64 = 1e-6;
 
-/// One near pair.
+/// One pair.
 struct Near {
     row: Row,
-    /// What is missing to the thickness, m.
-    overlap: f64,
-    /// Stiffness of the compressed fibres, N/m.
-    stiffness: f64,
+    parties: [Party; 2],
+    position: Vec3,
+    /// Change of the normal velocity per impulse, 1/kg.
+    compliance: f64,
+    /// Distance beyond the thickness at the start of the step, and by now, m.
+    slack_at_start: f64,
+    slack: f64,
+    /// Speed at which an overlap is made up for, m/s.
+    parting: f64,
     impulse: Vec3,
 }
 
-/// Near pairs of a step.
+/// A collision step as those who search it see it.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// Positions of everything at its start and end, m: of the state, then of obstacles.
+    pub x: [&'a [Vec3]; 2],
+    /// Of the state, per axis, 1/kg.
+    pub inverse_mass: &'a [Vec3],
+    /// Its length, s.
+    pub dt: f64,
+}
+
+/// Pairs of a collision step.
 #[derive(Default)]
 pub struct Repulsions {
     pairs: Vec<Near>,
+    /// How many of them are near at the start; the others were found to meet on the way.
+    near: usize,
 }
 
 impl Repulsions {
-    /// Takes over near candidates. Inverse masses are per axis, 1/kg; `x` are positions as the detector numbers them
-    /// (m), `stiffness` is that of each cloth, N/m.
-    pub fn gather(&mut self, world: &World, found: &[Candidate], x: &[Vec3], stiffness: &[f64]) {
+    /// Forgets the pairs of the last collision step.
+    pub fn clear(&mut self) {
         self.pairs.clear();
+        self.near = 0;
+    }
+
+    /// All pairs so far were near, or would meet, at the start.
+    pub fn all_near(&mut self) {
+        self.near = self.pairs.len();
+    }
+
+    /// Adds what was found to be near or to meet on a way.
+    pub fn add(&mut self, world: &World, found: &[Candidate], way: &Way) {
+        let Way {
+            x: [x0, x1],
+            inverse_mass,
+            dt,
+        } = *way;
+        let n = world.state.x.len();
         for c in found {
-            let overlap = world.distance_kept(c.parties) - c.gap.dot(c.normal);
-            if overlap < 0.0 {
-                continue;
-            }
-            let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x);
+            let slack = c.gap.dot(c.normal) - world.distance_kept(c.parties);
+            let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x0);
             let soft = c.parties.iter().filter_map(|p| match p {
-                crate::contact::Party::Cloth(i) => Some(stiffness[*i]),
-                crate::contact::Party::Obstacle(_) => None,
+                Party::Cloth(i) => world.bodies.get(*i).map(Body::compression_stiffness),
+                Party::Obstacle(_) => None,
             });
-            let row = Row {
+            let stiffness = soft.fold(f64::INFINITY, f64::min);
+            let mut row = Row {
                 vertices: c.vertices,
                 weights: c.weights,
                 normal: c.normal,
@@ -52,24 +92,64 @@ impl Repulsions {
                 friction: 0.5 * (cone.friction[0] + cone.friction[1]),
                 features: (c.kind, c.vertices, c.parties[1]),
             };
+            let first: Vec3 = row
+                .parts()
+                .filter(|(_, w)| *w > 0.0)
+                .map(|(i, w)| x0[i] * w)
+                .sum();
+            // What obstacles do is given.
+            for (k, v) in c.vertices.into_iter().enumerate() {
+                if v != NO_VERTEX && v as usize >= n {
+                    let v = v as usize;
+                    row.surface -= (x1[v] - x0[v]) * (c.weights[k] / dt);
+                    row.vertices[k] = NO_VERTEX;
+                }
+            }
+            let compliance = row.compliance(row.normal, inverse_mass);
+            let overlap = (-slack).max(0.0);
             self.pairs.push(Near {
                 row,
-                overlap,
-                stiffness: soft.fold(f64::INFINITY, f64::min),
+                parties: c.parties,
+                position: first - c.gap,
+                compliance,
+                slack_at_start: slack,
+                slack,
+                parting: (RECOVERY * overlap / dt).min(dt * stiffness * overlap * compliance),
                 impulse: Vec3::ZERO,
             });
         }
     }
 
-    /// Applies all impulses to the velocities `v` (m/s, of everything that has vertices) of a step of `dt` (s).
-    pub fn apply(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+    /// So many more that meet are left to the fail-safe.
+    pub fn few(&self) -> usize {
+        FEW + self.pairs.len() / MANY
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// The collision step begins anew.
+    pub fn begin(&mut self) {
         for pair in &mut self.pairs {
+            pair.slack = pair.slack_at_start;
             pair.impulse = Vec3::ZERO;
         }
-        for sweep in 0..SWEEPS {
+    }
+
+    /// Puts the velocities `v` (m/s) right for a step of the dynamics of `h` (s).
+    pub fn hold(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) {
+        for sweep in 0..QUICK_SWEEPS {
             let mut pushed = false;
-            for pair in &mut self.pairs {
-                pushed |= pair.push(inverse_mass, v, dt, sweep == 0);
+            if sweep % 2 == 0 {
+                for pair in &mut self.pairs {
+                    pushed |= pair.push(inverse_mass, v, h);
+                }
+            } else {
+                for pair in self.pairs.iter_mut().rev() {
+                    pushed |= pair.push(inverse_mass, v, h);
+                }
             }
             if !pushed {
                 break;
@@ -77,69 +157,81 @@ impl Repulsions {
         }
     }
 
+    /// The velocities `v` have moved everything for `h` (s).
+    pub fn moved(&mut self, v: &[Vec3], h: f64) {
+        for pair in &mut self.pairs {
+            pair.slack += h * pair.row.velocity(v).dot(pair.row.normal);
+        }
+    }
+
+    /// Puts the mean velocities of a collision step of `dt` (s) right; those of the dynamics are, but limits may have
+    /// changed them since.
+    pub fn apply(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+        for pair in &mut self.pairs {
+            pair.slack = pair.slack_at_start;
+        }
+        for _ in 0..SWEEPS {
+            let mut pushed = false;
+            for pair in &mut self.pairs {
+                pushed |= pair.push(inverse_mass, v, dt);
+            }
+            if !pushed {
+                break;
+            }
+        }
+        self.moved(v, dt);
+    }
+
     /// Leaves what happened with the world, to be recorded; says how many pairs there are, how many stick and slide.
-    pub fn leave(
-        &self,
-        world: &mut World,
-        found: &[Candidate],
-        x: &[Vec3],
-        v: &[Vec3],
-    ) -> [usize; 3] {
+    pub fn leave(&self, world: &mut World, v: &[Vec3]) -> [usize; 3] {
         let mut counts = [0; 3];
-        let near = found
-            .iter()
-            .filter(|c| world.distance_kept(c.parties) >= c.gap.dot(c.normal));
-        let mut touches = Vec::new();
-        for (c, pair) in near.zip(&self.pairs) {
-            counts[0] += 1;
+        for (i, pair) in self.pairs.iter().enumerate() {
+            let acts = pair.impulse != Vec3::ZERO;
+            if !acts && i >= self.near {
+                continue;
+            }
             let u = pair.row.velocity(v);
-            let sliding = (u - c.normal * u.dot(c.normal)).length() > 1e-6;
-            let state = match (pair.impulse == Vec3::ZERO, sliding) {
-                (true, _) => State::Separate,
-                (false, false) => State::Stick,
-                (false, true) => State::Slide,
+            let normal = pair.row.normal;
+            let sliding = (u - normal * u.dot(normal)).length() > STILL;
+            let state = match (acts, sliding) {
+                (false, _) => State::Separate,
+                (true, false) => State::Stick,
+                (true, true) => State::Slide,
             };
+            counts[0] += 1;
             counts[1] += usize::from(state == State::Stick);
             counts[2] += usize::from(state == State::Slide);
-            let first: Vec3 = pair
-                .row
-                .parts()
-                .filter(|(_, w)| *w > 0.0)
-                .map(|(i, w)| x[i] * w)
-                .sum();
-            touches.push(Touch {
-                parties: c.parties,
-                position: first - c.gap,
-                normal: c.normal,
+            world.touches.push(Touch {
+                parties: pair.parties,
+                position: pair.position,
+                normal,
                 impulse: pair.impulse,
                 state,
             });
         }
-        world.touches.append(&mut touches);
         counts
     }
 }
 
 impl Near {
-    fn push(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64, first: bool) -> bool {
-        let row = &self.row;
-        let compliance = row.compliance(row.normal, inverse_mass);
-        if compliance <= 0.0 {
+    fn push(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) -> bool {
+        if self.compliance <= 0.0 {
             return false;
         }
+        let row = &self.row;
         let u = row.velocity(v);
         let approach = u.dot(row.normal);
-        let mut change = (-approach).max(0.0);
-        let parting = RECOVERY * self.overlap / dt;
-        if first && approach + change < parting {
-            let spring = dt * self.stiffness * self.overlap * compliance;
-            change += spring.min(parting - approach - change);
-        }
+        let least = if self.slack > 0.0 {
+            -self.slack / h
+        } else {
+            self.parting
+        };
+        let change = least - approach;
         if change <= 0.0 {
             return false;
         }
-        let mut impulse = row.normal * (change / compliance);
-        row.push(change / compliance, row.normal, inverse_mass, v);
+        let mut impulse = row.normal * (change / self.compliance);
+        row.push(change / self.compliance, row.normal, inverse_mass, v);
         let sliding = u - row.normal * approach;
         let speed = sliding.length();
         if speed > 0.0 && row.friction > 0.0 {
