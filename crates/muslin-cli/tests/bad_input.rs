@@ -221,6 +221,12 @@ const REPLACED: &[(&str, &str, &str, &[&str])] = &[
         &["tolerance is not clear"],
     ),
     (
+        "expectation that ends before it begins",
+        "kind = \"speed\"",
+        "kind = \"speed\"\nexpect = { value = 1, tolerance = 1, from = 2, until = 1 }",
+        &["make `until` later than `from`"],
+    ),
+    (
         "two measures of one name",
         "[[measure]]",
         "[[measure]]\nname = \"speed\"\nkind = \"speed\"\n[[measure]]",

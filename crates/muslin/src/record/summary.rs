@@ -145,7 +145,7 @@ impl Summary {
                 measures.add(name, *value);
             }
             for m in &scene.measure {
-                let counts = m.expect.as_ref().is_some_and(|e| r.time >= e.from);
+                let counts = m.expect.as_ref().is_some_and(|e| e.counts_at(r.time));
                 if let Some(value) = r.measures.get(&m.name).filter(|_| counts) {
                     expected.add(&m.name, *value);
                 }

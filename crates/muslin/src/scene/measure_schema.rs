@@ -94,6 +94,16 @@ pub struct Expect {
     /// Time from which on values count, s.
     #[serde(default)]
     pub from: f64,
+    /// Time up to which values count, s; by default the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<f64>,
+}
+
+impl Expect {
+    /// Whether values at a time (s) count.
+    pub fn counts_at(&self, time: f64) -> bool {
+        time >= self.from && self.until.is_none_or(|until| time <= until)
+    }
 }
 
 /// Which value of a run counts.

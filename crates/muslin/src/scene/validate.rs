@@ -479,6 +479,13 @@ fn measures(scene: &SceneFile) -> Result<(), SceneError> {
                     "make it positive",
                 ));
             }
+            if e.until.is_some_and(|until| until < e.from) {
+                return Err(SceneError::at(
+                    format!("{key}.expect.until"),
+                    "values would have to count before they begin to",
+                    "make `until` later than `from`",
+                ));
+            }
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use repulsion::{Repulsions, Way};
 /// How often a collision step is tried again with what was found to meet.
 const TRIES: usize = 2;
 /// Distance up to which pairs are watched from the start of a collision step, in thicknesses.
-const NEAR: f64 = 5.0;
+const NEAR: f64 = 3.0;
 /// Good steps after which a collision step is doubled.
 const GOOD: usize = 3;
 /// Halvings below the length at which impulses may resolve what meets.
@@ -144,26 +144,22 @@ impl Impulse {
         }
     }
 
-    /// Finds what is near at the start of a collision step of `dt` (s), or would meet if nothing but weight and wind acted.
+    /// Finds what is near at the start of a collision step of `dt` (s).
     fn find(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
         self.repulsions.clear();
         if world.contact.between == Between::Nothing {
             return Ok(());
         }
-        world.external_forces(world.time, &mut self.mean);
-        self.x.clear();
-        for (i, force) in self.mean.iter().enumerate() {
-            let v = world.state.v[i] + *force * self.inverse_mass[i] * dt;
-            self.x.push(world.state.x[i] + v * dt);
-        }
         let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
         let params = DetectParams {
             margin: NEAR * thickest,
+            crossings: false,
             between_cloth: world.contact.between == Between::All,
             ..DetectParams::default()
         };
+        // Where the cloth will be does not matter; where obstacles will be does.
         self.detector
-            .detect(world, Some(&self.x), dt, &params)
+            .detect(world, Some(&world.state.x), dt, &params)
             .map_err(|e| StepError::Contact {
                 reason: e.to_string(),
                 time: world.time + dt,
