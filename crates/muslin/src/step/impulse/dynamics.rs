@@ -124,7 +124,7 @@ impl Dynamics {
             dt: NO_DASHPOT,
         };
         world.forces.begin_step(x, v, &context);
-        contacts.begin();
+        contacts.begin(h);
         self.used = 0;
         self.fast.resize(x.len(), Vec3::ZERO);
         self.slow.resize(x.len(), Vec3::ZERO);

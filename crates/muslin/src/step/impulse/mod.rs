@@ -81,13 +81,13 @@ impl Impulse {
     fn collision_step(
         &mut self,
         world: &mut World,
-        (ticks, light): (Ticks, usize),
+        (ticks, light, step): (Ticks, usize, f64),
         pace: &Pace,
         report: &mut StepReport,
         phases: &mut Phases,
     ) -> Result<Option<Stage>, StepError> {
         let dt = ticks.dt();
-        self.find(world, dt)?;
+        self.find(world, dt, step)?;
         phases.done("repulsion");
         let mut tries = 0;
         let (clean, few) = loop {
@@ -103,6 +103,7 @@ impl Impulse {
                 x,
                 inverse_mass: &self.inverse_mass,
                 dt,
+                step,
             };
             self.repulsions.add(world, found, &way);
         };
@@ -121,7 +122,7 @@ impl Impulse {
             return Ok(None);
         };
         phases.done("fail-safe");
-        let touched = self.end_velocities(world, dt, report);
+        let touched = self.end_velocities(world, (dt, step), report);
         self.finish(world, pace, dt, touched);
         report.sweeps += mended.searches;
         phases.done("velocities");
@@ -144,8 +145,8 @@ impl Impulse {
         }
     }
 
-    /// Finds what is near at the start of a collision step of `dt` (s).
-    fn find(&mut self, world: &World, dt: f64) -> Result<(), StepError> {
+    /// Finds what is near at the start of a collision step of `dt` (s), part of a step of `step` (s).
+    fn find(&mut self, world: &World, dt: f64, step: f64) -> Result<(), StepError> {
         self.repulsions.clear();
         if world.contact.between == Between::Nothing {
             return Ok(());
@@ -168,6 +169,7 @@ impl Impulse {
             x: [self.detector.start(), self.detector.end()],
             inverse_mass: &self.inverse_mass,
             dt,
+            step,
         };
         self.repulsions.add(world, self.detector.found(), &way);
         self.repulsions.all_near();
@@ -197,8 +199,8 @@ impl Impulse {
         phases.done("limits");
         self.mean.clone_from(&self.limited);
         if self.limited != self.proposed {
-            self.repulsions
-                .apply(&self.inverse_mass, &mut self.mean, dt);
+            let (inverse, mean) = (&self.inverse_mass, &mut self.mean);
+            self.repulsions.correct_mean(inverse, mean, dt);
         }
         for i in 0..self.x.len() {
             if self.mean[i] != self.proposed[i] {
@@ -212,15 +214,21 @@ impl Impulse {
 
     /// Velocities at the end of the step: what the dynamics gave, changed like the mean ones by the limits, under the same
     /// contacts. What the fail-safe moved keeps its mean velocity. Says whether anything touched.
-    fn end_velocities(&mut self, world: &mut World, dt: f64, report: &mut StepReport) -> bool {
+    fn end_velocities(
+        &mut self,
+        world: &mut World,
+        (dt, step): (f64, f64),
+        report: &mut StepReport,
+    ) -> bool {
         let n = self.v.len();
         if self.limited != self.proposed {
             for i in 0..n {
                 self.v[i] += self.limited[i] - self.proposed[i];
             }
-            self.repulsions.hold(&self.inverse_mass, &mut self.v, dt);
+            let (inverse, v) = (&self.inverse_mass, &mut self.v);
+            self.repulsions.correct_end(inverse, v, dt);
         }
-        let [contacts, sticking, sliding] = self.repulsions.leave(world, &self.v);
+        let [contacts, sticking, sliding] = self.repulsions.leave(world, step, &self.v);
         report.contacts = contacts;
         report.sticking = sticking;
         report.sliding = sliding;
@@ -265,7 +273,6 @@ impl Stepper for Impulse {
             ..StepReport::default()
         };
         world.touches.clear();
-        world.impulses.clear();
         let before = world.state.v.clone();
         // Rounding must not take the last halving away.
         let times = (dt / self.settings.smallest_step * (1.0 + 1e-9)).log2();
@@ -278,11 +285,12 @@ impl Stepper for Impulse {
                 length /= 2;
             }
             world.time = begin + dt * (done as f64 / ticks as f64);
-            let step = Ticks {
+            let part = Ticks {
                 count: length,
                 each: dt / ticks as f64,
             };
-            let result = self.collision_step(world, (step, light), &pace, &mut report, &mut phases);
+            let result =
+                self.collision_step(world, (part, light, dt), &pace, &mut report, &mut phases);
             report.iterations += 1;
             match result {
                 Ok(None) => {

@@ -4,7 +4,7 @@
 //! They act at every step of the internal dynamics. Applied once to the motion of a whole collision step, they would tear
 //! vertices back by as far as they have come, and stiff cloth would answer with more energy than the impact had.
 
-use crate::contact::{Candidate, NO_VERTEX, Party, Touch};
+use crate::contact::{Candidate, Features, NO_VERTEX, Party, Remembered, Touch};
 use crate::failsafe::row::Row;
 use crate::world::{Body, World};
 use muslin_friction::State;
@@ -12,9 +12,12 @@ use muslin_linalg::Vec3;
 
 /// Part of an overlap that may be made up for in a step.
 const RECOVERY: f64 = 0.1;
-/// Sweeps over all pairs, of a step of the dynamics and of a collision step: impulses have to pass through stacks.
+/// Sweeps over all pairs, of a step of the dynamics, which begins with the impulses of the last one, and of a collision
+/// step: impulses have to pass through stacks.
 const QUICK_SWEEPS: usize = 2;
 const SWEEPS: usize = 8;
+/// Change of velocity that counts as none, m/s.
+const NOTHING: f64 = 1e-9;
 /// Pairs found late that are left to the fail-safe: so many, and one in so many.
 const FEW: usize = 4;
 const MANY: usize = 1000;
@@ -33,6 +36,10 @@ struct Near {
     slack: f64,
     /// Speed at which an overlap is made up for, m/s.
     parting: f64,
+    /// Force that held it last, N.
+    force: Vec3,
+    /// Impulse of the present step of the dynamics, and of all since the start, N s.
+    held: Vec3,
     impulse: Vec3,
 }
 
@@ -43,8 +50,9 @@ pub struct Way<'a> {
     pub x: [&'a [Vec3]; 2],
     /// Of the state, per axis, 1/kg.
     pub inverse_mass: &'a [Vec3],
-    /// Its length, s.
+    /// Its length, and that of the whole step, s.
     pub dt: f64,
+    pub step: f64,
 }
 
 /// Pairs of a collision step.
@@ -73,6 +81,7 @@ impl Repulsions {
             x: [x0, x1],
             inverse_mass,
             dt,
+            step,
         } = *way;
         let n = world.state.x.len();
         for c in found {
@@ -83,6 +92,11 @@ impl Repulsions {
                 Party::Obstacle(_) => None,
             });
             let stiffness = soft.fold(f64::INFINITY, f64::min);
+            let features = Features {
+                kind: c.kind,
+                vertices: c.vertices,
+                party: c.parties[1],
+            };
             let mut row = Row {
                 vertices: c.vertices,
                 weights: c.weights,
@@ -115,6 +129,8 @@ impl Repulsions {
                 slack_at_start: slack,
                 slack,
                 parting: (RECOVERY * overlap / dt).min(dt * stiffness * overlap * compliance),
+                force: world.remembered(&features) / step,
+                held: Vec3::ZERO,
                 impulse: Vec3::ZERO,
             });
         }
@@ -130,28 +146,40 @@ impl Repulsions {
         self.pairs.is_empty()
     }
 
-    /// The collision step begins anew.
-    pub fn begin(&mut self) {
+    /// The collision step begins anew, with steps of the dynamics of `h` (s).
+    pub fn begin(&mut self, h: f64) {
         for pair in &mut self.pairs {
             pair.slack = pair.slack_at_start;
+            pair.held = pair.force * h;
             pair.impulse = Vec3::ZERO;
         }
     }
 
     /// Puts the velocities `v` (m/s) right for a step of the dynamics of `h` (s).
     pub fn hold(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) {
-        for sweep in 0..QUICK_SWEEPS {
-            let mut pushed = false;
+        for pair in self.pairs.iter().filter(|p| p.held != Vec3::ZERO) {
+            pair.push(pair.held, inverse_mass, v);
+        }
+        self.sweep(QUICK_SWEEPS, inverse_mass, v, h);
+        for pair in &mut self.pairs {
+            pair.impulse += pair.held;
+        }
+    }
+
+    /// Sweeps to and fro, until one changes nothing.
+    fn sweep(&mut self, sweeps: usize, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) {
+        for sweep in 0..sweeps {
+            let mut most: f64 = 0.0;
             if sweep % 2 == 0 {
                 for pair in &mut self.pairs {
-                    pushed |= pair.push(inverse_mass, v, h);
+                    most = most.max(pair.relax(inverse_mass, v, h));
                 }
             } else {
                 for pair in self.pairs.iter_mut().rev() {
-                    pushed |= pair.push(inverse_mass, v, h);
+                    most = most.max(pair.relax(inverse_mass, v, h));
                 }
             }
-            if !pushed {
+            if most < NOTHING {
                 break;
             }
         }
@@ -160,30 +188,52 @@ impl Repulsions {
     /// The velocities `v` have moved everything for `h` (s).
     pub fn moved(&mut self, v: &[Vec3], h: f64) {
         for pair in &mut self.pairs {
+            pair.force = pair.held / h;
             pair.slack += h * pair.row.velocity(v).dot(pair.row.normal);
         }
     }
 
-    /// Puts the mean velocities of a collision step of `dt` (s) right; those of the dynamics are, but limits may have
-    /// changed them since.
-    pub fn apply(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+    /// Puts the mean velocities of a collision step of `dt` (s) right after the limits have changed them.
+    pub fn correct_mean(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
         for pair in &mut self.pairs {
             pair.slack = pair.slack_at_start;
+            pair.held = Vec3::ZERO;
         }
-        for _ in 0..SWEEPS {
-            let mut pushed = false;
-            for pair in &mut self.pairs {
-                pushed |= pair.push(inverse_mass, v, dt);
-            }
-            if !pushed {
-                break;
-            }
+        self.sweep(SWEEPS, inverse_mass, v, dt);
+        for pair in &mut self.pairs {
+            pair.slack += dt * pair.row.velocity(v).dot(pair.row.normal);
         }
-        self.moved(v, dt);
     }
 
-    /// Leaves what happened with the world, to be recorded; says how many pairs there are, how many stick and slide.
-    pub fn leave(&self, world: &mut World, v: &[Vec3]) -> [usize; 3] {
+    /// The same for the velocities at its end; the dynamics have put them right before.
+    pub fn correct_end(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+        for pair in &mut self.pairs {
+            pair.held = Vec3::ZERO;
+        }
+        self.sweep(SWEEPS, inverse_mass, v, dt);
+        for pair in &mut self.pairs {
+            pair.impulse += pair.held;
+        }
+    }
+
+    /// Leaves what happened with the world, to be recorded, and what holds the pairs, as impulses of a whole step (s), to
+    /// start from; says how many pairs there are, how many stick and slide.
+    pub fn leave(&self, world: &mut World, step: f64, v: &[Vec3]) -> [usize; 3] {
+        world.impulses.clear();
+        // Those that were found late are numbered otherwise.
+        let near = self.pairs[..self.near].iter();
+        for pair in near.filter(|p| p.force != Vec3::ZERO) {
+            let (kind, vertices, party) = pair.row.features;
+            world.impulses.push(Remembered {
+                features: Features {
+                    kind,
+                    vertices,
+                    party,
+                },
+                impulse: pair.force * step,
+            });
+        }
+        world.impulses.sort_by_key(|r| r.features);
         let mut counts = [0; 3];
         for (i, pair) in self.pairs.iter().enumerate() {
             let acts = pair.impulse != Vec3::ZERO;
@@ -214,36 +264,43 @@ impl Repulsions {
 }
 
 impl Near {
-    fn push(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) -> bool {
-        if self.compliance <= 0.0 {
-            return false;
+    /// Applies an impulse, N s.
+    fn push(&self, impulse: Vec3, inverse_mass: &[Vec3], v: &mut [Vec3]) {
+        for (i, w) in self.row.parts() {
+            v[i] += inverse_mass[i] * impulse * w;
         }
-        let row = &self.row;
-        let u = row.velocity(v);
-        let approach = u.dot(row.normal);
+    }
+
+    /// Brings the impulse to what stops approach and sliding as far as the law allows, for a step of `h` (s) and with the
+    /// others held; says by how much that changed velocities, m/s.
+    fn relax(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) -> f64 {
+        if self.compliance <= 0.0 {
+            return 0.0;
+        }
+        let n = self.row.normal;
+        let u = self.row.velocity(v);
+        let approach = u.dot(n);
         let least = if self.slack > 0.0 {
             -self.slack / h
         } else {
             self.parting
         };
-        let change = least - approach;
-        if change <= 0.0 {
-            return false;
+        let pressed = self.held.dot(n);
+        let normal = (pressed + (least - approach) / self.compliance).max(0.0);
+        if normal <= 0.0 && self.held == Vec3::ZERO {
+            return 0.0;
         }
-        let mut impulse = row.normal * (change / self.compliance);
-        row.push(change / self.compliance, row.normal, inverse_mass, v);
-        let sliding = u - row.normal * approach;
-        let speed = sliding.length();
-        if speed > 0.0 && row.friction > 0.0 {
-            let against = -sliding / speed;
-            let compliance = row.compliance(against, inverse_mass);
-            if compliance > 0.0 {
-                let rub = (row.friction * change).min(speed) / compliance;
-                row.push(rub, against, inverse_mass, v);
-                impulse += against * rub;
-            }
-        }
-        self.impulse += impulse;
-        true
+        let rub = self.held - n * pressed - (u - n * approach) / self.compliance;
+        let most = self.row.friction * normal;
+        let kept = if rub.length_squared() > most * most {
+            most / rub.length()
+        } else {
+            1.0
+        };
+        let new = n * normal + rub * kept;
+        let change = new - self.held;
+        self.held = new;
+        self.push(change, inverse_mass, v);
+        change.length() * self.compliance
     }
 }
