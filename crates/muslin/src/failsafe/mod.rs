@@ -36,6 +36,8 @@ const IMPULSE_ROUNDS: usize = 10;
 const SWEEPS: usize = 4;
 /// Rounds of projection.
 const PROJECTIONS: usize = 8;
+/// Meetings, over those that a projection began with, by which it has gone astray.
+const ASTRAY: usize = 4;
 /// Most halvings of a step.
 const MOST_PARTS: u32 = 3;
 
@@ -351,7 +353,14 @@ impl FailSafe {
         span: Span,
         done: &mut Mended,
     ) -> Result<bool, InputError> {
+        let sane = ASTRAY * self.rows.rows.len() + self.start.len();
         for _ in 0..PROJECTIONS {
+            if self.found.len() > sane {
+                // Cloth jammed between obstacles: the least change of velocities is a wild one. The next stage begins
+                // from what was wanted.
+                self.v.copy_from_slice(&self.wanted);
+                return Ok(!self.follow(world, span, done)?);
+            }
             self.rows.add(world, &self.start, &self.found, span.dt);
             self.v.copy_from_slice(&self.wanted);
             project(
