@@ -10,10 +10,13 @@ use crate::problem::FrictionProblem;
 use crate::residual::{impulses, measure};
 use muslin_linalg::Vec3;
 
-/// Penalty of the first round over a contact's own resistance, and its growth from round to round. From near an answer
-/// 3 to 30 take equally long; a strong one makes the energy so kinked that steps become tiny.
+/// Penalty of the first round over a contact's own resistance. From near an answer 3 to 30 take equally long; a strong one
+/// makes the energy so kinked that steps become tiny.
 const FIRST_PENALTY: f64 = 3.0;
-const GROWTH: f64 = 2.0;
+/// Growth of the penalty after a round that did not help. Where contacts that stick contradict each other a little, for
+/// their normals differ, no velocity obeys all: their impulses have to grow until one of them gives way, and a round moves
+/// them by penalty times a tiny velocity only.
+const GROWTH: f64 = 8.0;
 /// Steps of a round at most.
 const ROUND: usize = 30;
 /// Rounds that may fail to halve the error.
@@ -47,7 +50,6 @@ impl Newton {
         while !end.failed && stale < PATIENCE && end.factorisations < max_factorisations {
             round.steps = ROUND.min(max_factorisations - end.factorisations);
             self.settle(given, tolerance, &round, v, r, &mut end);
-            round.penalty *= GROWTH;
             impulses(given.problem, r, &mut self.force);
             let residual = measure(given, v, r, &self.force);
             if residual.merit() < end.residual.merit() {
@@ -58,9 +60,11 @@ impl Newton {
                 end.converged = true;
                 break;
             }
-            stale += 1;
             if residual.merit() < 0.5 * halved_to {
                 (halved_to, stale) = (residual.merit(), 0);
+            } else {
+                stale += 1;
+                round.penalty *= GROWTH;
             }
         }
         self.best.restore(v, r);
