@@ -161,11 +161,7 @@ impl ContactSet {
             contact.frame = cone.frame;
             contact.friction = cone.friction;
             contact.offset = cone.frame * given + Vec3::X * approach;
-            let features = Features {
-                kind: c.kind,
-                vertices: c.vertices,
-                party: c.parties[1],
-            };
+            let features = c.features();
             let impulse = world.remembered(&features);
             self.impulses.push(cone.frame * impulse);
             self.contacts.push(contact);

@@ -1,6 +1,6 @@
 //! One representation for everything that is near or about to cross: four vertices, four signed weights, a normal.
 
-use super::Party;
+use super::{Features, Party};
 use muslin_geometry::ccd::{self, CcdParams};
 use muslin_geometry::distance::{edge_edge, point_triangle};
 use muslin_linalg::Vec3;
@@ -54,6 +54,17 @@ pub(crate) struct Pair {
     pub kind: Kind,
     pub parties: [Party; 2],
     pub vertices: [u32; 4],
+}
+
+impl Candidate {
+    /// What meets what.
+    pub fn features(&self) -> Features {
+        Features {
+            kind: self.kind,
+            vertices: self.vertices,
+            party: self.parties[1],
+        }
+    }
 }
 
 impl Pair {

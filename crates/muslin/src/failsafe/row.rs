@@ -1,6 +1,6 @@
 //! One condition on velocities: two features may approach each other only so fast.
 
-use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
+use crate::contact::{Candidate, Features, NO_VERTEX};
 use crate::world::World;
 use muslin_linalg::Vec3;
 use std::collections::BTreeMap;
@@ -20,8 +20,6 @@ pub struct Row {
     pub least: f64,
     /// Friction coefficient.
     pub friction: f64,
-    /// Which features meet, and on whose side.
-    pub features: (Kind, [u32; 4], Party),
 }
 
 /// Gap that is always asked for at the end of a step, m: four times the separation of the detector.
@@ -44,7 +42,6 @@ impl Row {
             surface: c.surface_velocity,
             least: (kept.max(LEAST_GAP) - gap) / dt,
             friction,
-            features: (c.kind, c.vertices, c.parties[1]),
         }
     }
 
@@ -104,7 +101,7 @@ impl Row {
 #[derive(Default)]
 pub(super) struct Rows {
     pub rows: Vec<Row>,
-    place: BTreeMap<(Kind, [u32; 4], Party), usize>,
+    place: BTreeMap<Features, usize>,
 }
 
 impl Rows {
@@ -116,7 +113,7 @@ impl Rows {
     /// Adds what was found; a pair that is there already gets its new condition and may not come nearer.
     pub fn add(&mut self, world: &World, x: &[Vec3], found: &[Candidate], dt: f64) {
         for c in found {
-            let key = (c.kind, c.vertices, c.parties[1]);
+            let key = c.features();
             let thickness = world.distance_kept(c.parties);
             let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x);
             let friction = 0.5 * (cone.friction[0] + cone.friction[1]);

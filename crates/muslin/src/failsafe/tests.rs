@@ -4,7 +4,7 @@ use super::project::{Bonds, project};
 use super::rigid::{Member, RigidMotion};
 use super::row::Row;
 use super::*;
-use crate::contact::{Kind, Party};
+use crate::contact::Party;
 use crate::scene::{Override, SceneSource};
 use crate::simulation::Simulation;
 use serde::Deserialize;
@@ -125,7 +125,6 @@ fn row(c: &Constraint) -> Row {
         surface: Vec3::ZERO,
         least: 0.0,
         friction: 0.5,
-        features: (Kind::VertexFace, c.vertices, Party::Cloth(0)),
     }
 }
 

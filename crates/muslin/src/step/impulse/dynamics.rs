@@ -72,9 +72,10 @@ impl Dynamics {
         contacts: &mut Repulsions,
         (x, v): (&mut Vec<Vec3>, &mut Vec<Vec3>),
     ) -> Result<usize, StepError> {
+        // Stations were reached without contacts.
         let known = self.stations[..self.used]
             .iter()
-            .find(|s| s.ticks == ticks.count);
+            .find(|s| s.ticks == ticks.count && contacts.is_empty());
         if let Some(known) = known {
             x.clone_from(&known.x);
             v.clone_from(&known.v);
@@ -146,7 +147,6 @@ impl Dynamics {
             self.slow_forces(world, &pace.slow, x, end);
             let done = k / per_tick;
             let reached = k % per_tick == 0 && done.is_power_of_two() && k < steps;
-            // Contacts are different in a shorter step.
             let station = reached && contacts.is_empty();
             if station || k == steps {
                 self.kick(v, inverse_mass, 0.5 * h, 0.5 * outer);

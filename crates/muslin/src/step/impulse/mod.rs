@@ -25,7 +25,7 @@ use repulsion::{Repulsions, Way};
 /// How often a collision step is tried again with what was found to meet.
 const TRIES: usize = 2;
 /// Distance up to which pairs are watched from the start of a collision step, in thicknesses.
-const NEAR: f64 = 3.0;
+const WATCHED: f64 = 3.0;
 /// Good steps after which a collision step is doubled.
 const GOOD: usize = 3;
 /// Halvings below the length at which impulses may resolve what meets.
@@ -77,7 +77,8 @@ impl Impulse {
     }
 
     /// One collision step. What meets in spite of the contacts known is resolved by impulses if it is little or the step
-    /// is no longer than `light` ticks; at the shortest length, one tick, at any price. The answer is how far the fail-safe had to go; none if that did not do, and the state is left alone.
+    /// is no longer than `light` ticks; at the shortest length, one tick, at any price. The answer is how far the
+    /// fail-safe had to go; none if that did not do, and the state is left alone.
     fn collision_step(
         &mut self,
         world: &mut World,
@@ -147,13 +148,13 @@ impl Impulse {
 
     /// Finds what is near at the start of a collision step of `dt` (s), part of a step of `step` (s).
     fn find(&mut self, world: &World, dt: f64, step: f64) -> Result<(), StepError> {
-        self.repulsions.clear();
         if world.contact.between == Between::Nothing {
+            self.repulsions.clear();
             return Ok(());
         }
         let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
         let params = DetectParams {
-            margin: NEAR * thickest,
+            margin: WATCHED * thickest,
             crossings: false,
             between_cloth: world.contact.between == Between::All,
             ..DetectParams::default()
@@ -171,8 +172,7 @@ impl Impulse {
             dt,
             step,
         };
-        self.repulsions.add(world, self.detector.found(), &way);
-        self.repulsions.all_near();
+        self.repulsions.gather(world, self.detector.found(), &way);
         Ok(())
     }
 

@@ -27,6 +27,7 @@ const STILL: f64 = 1e-6;
 /// One pair.
 struct Near {
     row: Row,
+    features: Features,
     parties: [Party; 2],
     position: Vec3,
     /// Change of the normal velocity per impulse, 1/kg.
@@ -36,7 +37,8 @@ struct Near {
     slack: f64,
     /// Speed at which an overlap is made up for, m/s.
     parting: f64,
-    /// Force that held it last, N.
+    /// Force that held it at the start, and last, N.
+    force_at_start: Vec3,
     force: Vec3,
     /// Impulse of the present step of the dynamics, and of all since the start, N s.
     held: Vec3,
@@ -70,12 +72,14 @@ impl Repulsions {
         self.near = 0;
     }
 
-    /// All pairs so far were near, or would meet, at the start.
-    pub fn all_near(&mut self) {
+    /// Takes over what was found near at the start, in place of the pairs of the last collision step.
+    pub fn gather(&mut self, world: &World, found: &[Candidate], way: &Way) {
+        self.clear();
+        self.add(world, found, way);
         self.near = self.pairs.len();
     }
 
-    /// Adds what was found to be near or to meet on a way.
+    /// Adds what was found to meet on the way.
     pub fn add(&mut self, world: &World, found: &[Candidate], way: &Way) {
         let Way {
             x: [x0, x1],
@@ -92,11 +96,8 @@ impl Repulsions {
                 Party::Obstacle(_) => None,
             });
             let stiffness = soft.fold(f64::INFINITY, f64::min);
-            let features = Features {
-                kind: c.kind,
-                vertices: c.vertices,
-                party: c.parties[1],
-            };
+            let features = c.features();
+            let force = world.remembered(&features) / step;
             let mut row = Row {
                 vertices: c.vertices,
                 weights: c.weights,
@@ -104,7 +105,6 @@ impl Repulsions {
                 surface: c.surface_velocity,
                 least: 0.0,
                 friction: 0.5 * (cone.friction[0] + cone.friction[1]),
-                features: (c.kind, c.vertices, c.parties[1]),
             };
             let first: Vec3 = row
                 .parts()
@@ -123,13 +123,15 @@ impl Repulsions {
             let overlap = (-slack).max(0.0);
             self.pairs.push(Near {
                 row,
+                features,
                 parties: c.parties,
                 position: first - c.gap,
                 compliance,
                 slack_at_start: slack,
                 slack,
                 parting: (RECOVERY * overlap / dt).min(dt * stiffness * overlap * compliance),
-                force: world.remembered(&features) / step,
+                force_at_start: force,
+                force,
                 held: Vec3::ZERO,
                 impulse: Vec3::ZERO,
             });
@@ -150,7 +152,7 @@ impl Repulsions {
     pub fn begin(&mut self, h: f64) {
         for pair in &mut self.pairs {
             pair.slack = pair.slack_at_start;
-            pair.held = pair.force * h;
+            pair.held = pair.force_at_start * h;
             pair.impulse = Vec3::ZERO;
         }
     }
@@ -217,27 +219,23 @@ impl Repulsions {
     }
 
     /// Leaves what happened with the world, to be recorded, and what holds the pairs, as impulses of a whole step (s), to
-    /// start from; says how many pairs there are, how many stick and slide.
+    /// start from; says how many pairs touch, stick and slide.
     pub fn leave(&self, world: &mut World, step: f64, v: &[Vec3]) -> [usize; 3] {
         world.impulses.clear();
         // Those that were found late are numbered otherwise.
         let near = self.pairs[..self.near].iter();
         for pair in near.filter(|p| p.force != Vec3::ZERO) {
-            let (kind, vertices, party) = pair.row.features;
             world.impulses.push(Remembered {
-                features: Features {
-                    kind,
-                    vertices,
-                    party,
-                },
+                features: pair.features,
                 impulse: pair.force * step,
             });
         }
         world.impulses.sort_by_key(|r| r.features);
         let mut counts = [0; 3];
-        for (i, pair) in self.pairs.iter().enumerate() {
+        for pair in &self.pairs {
             let acts = pair.impulse != Vec3::ZERO;
-            if !acts && i >= self.near {
+            // Most pairs are only watched.
+            if !acts && pair.slack_at_start > 0.0 {
                 continue;
             }
             let u = pair.row.velocity(v);
@@ -290,6 +288,8 @@ impl Near {
         if normal <= 0.0 && self.held == Vec3::ZERO {
             return 0.0;
         }
+        // Tangents resist like the normal does, for masses are the same on all axes but those on which a vertex is held;
+        // there the next sweep does the rest.
         let rub = self.held - n * pressed - (u - n * approach) / self.compliance;
         let most = self.row.friction * normal;
         let kept = if rub.length_squared() > most * most {
