@@ -48,6 +48,17 @@ impl Family {
         }
     }
 
+    /// The same with every contact open by up to 5 cm/s, as those of the reference problems are.
+    #[must_use]
+    pub fn opened(mut self) -> Self {
+        let mut random = Random(17);
+        for contact in &mut self.contacts {
+            contact.offset.x += random.between(0.0, 0.05);
+        }
+        self.name += ", gaps";
+        self
+    }
+
     /// The same with errors measured by mass.
     #[must_use]
     pub fn strict(mut self) -> Self {
