@@ -3,7 +3,7 @@
 //! `cargo xtask stress [SCENE…] [impulse|implicit] [seeds=0..10] [frames=N] [threads=N] [log=FILE] [set=PATH=VALUE…]`: all
 //! frames of all scenes with both methods from ten starts by default, which takes hours. Runs do not know of each other and go
 //! side by side, each on one thread. A line is printed as each ends, and kept in the log; what stands there is not run again.
-//! Fails if anything crosses that was not trapped.
+//! Fails if anything crosses.
 #![allow(clippy::print_stdout)]
 
 use muslin::contact::Crossing;
