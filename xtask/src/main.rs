@@ -20,7 +20,7 @@ const USAGE: &str = "cargo xtask CHORE
   scenes     run the validation scenes and compare with what they expect
   browser    look at the viewer in a browser without a window (uses or fetches Chromium), and measure what it costs
   bench      the benches; prints tables
-  stress     the stress scenes with both methods, every step judged: [PERTURBATIONS [FRAMES [SCENE...]]]
+  stress     the stress scenes with both methods, every step judged: [SCENE...] [METHOD] [seeds=0..10] [log=FILE]...
   generate   write generated files anew (--check: only compare)";
 
 /// Unit tests. The compiled part of the Python package has none, and cannot be linked without Python.

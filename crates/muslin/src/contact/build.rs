@@ -114,7 +114,7 @@ impl ContactSet {
                 continue;
             }
             let distance = c.gap.dot(c.normal);
-            let thickness = world.distance_kept(c.parties);
+            let thickness = c.share * world.distance_kept(c.parties);
             if c.time == f64::INFINITY && distance > NEAR * thickness {
                 continue;
             }

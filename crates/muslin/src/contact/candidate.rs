@@ -42,6 +42,8 @@ pub struct Candidate {
     pub closest: bool,
     /// Whether the closest points lie inside both features rather than at an end or a border. Others meet there too.
     pub inner: bool,
+    /// Part of the thickness that they keep.
+    pub share: f64,
     /// Fraction of the step at which the features may first touch; infinite if they are only near.
     pub time: f64,
 }
@@ -118,6 +120,7 @@ impl Pair {
             near,
             closest: true,
             inner: found.inner,
+            share: 1.0,
             time: time.unwrap_or(f64::INFINITY),
         })
     }

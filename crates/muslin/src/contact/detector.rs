@@ -1,10 +1,11 @@
 //! Finds everything that is near at the start of a step or may cross during it, in an order that depends on the world
 //! alone: not on threads, not on the age of the hierarchies.
 
-use super::candidate::{Candidate, Kind, NO_VERTEX, Pair};
-use super::neighbours::{Neighbours, Surface, touches_here};
+use super::candidate::{Candidate, Kind, NO_VERTEX};
+use super::examine::{examine, examine_skin};
+use super::neighbours::{Neighbours, Surface};
 use super::prune::prune_places;
-use super::{Party, prune};
+use super::{NEAR, Party, prune};
 use crate::obstacle::Nature;
 use crate::world::World;
 use muslin_geometry::InputError;
@@ -29,7 +30,25 @@ pub struct DetectParams {
     pub crossings: bool,
     /// Whether cloth meets itself and other cloth, not only obstacles.
     pub between_cloth: bool,
+    /// What counts where vertices do not keep surfaces apart.
+    pub second: SecondLine,
 }
+
+/// What counts besides the places where surfaces are closest to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecondLine {
+    /// Nothing.
+    Nothing,
+    /// The skins of solids, where they meet the insides of faces and edges of cloth.
+    Skins,
+    /// These, and edges that cross over flat cloth.
+    SkinsAndFolds,
+}
+
+/// Part of the thickness that is kept where vertices should have kept all of it: a spike meets the inside of a face, a
+/// long edge cuts the corner over a ball. Pairs farther than this leave everything to the vertices, whose contacts are
+/// enough where cloth is fine and smooth.
+pub const SECOND_LINE: f64 = 0.5;
 
 impl Default for DetectParams {
     fn default() -> Self {
@@ -40,6 +59,7 @@ impl Default for DetectParams {
             closest_only: true,
             crossings: true,
             between_cloth: true,
+            second: SecondLine::Nothing,
         }
     }
 }
@@ -47,19 +67,21 @@ impl Default for DetectParams {
 /// A hierarchy pays to be rebuilt from here on; see [`Bvh::degradation`].
 const MAX_DEGRADATION: f64 = 1.7;
 
-/// One object of triangles: a piece of cloth or a mesh obstacle.
-struct Object {
-    party: Party,
+/// One object of triangles: a piece of cloth, a mesh obstacle or the skin of a solid.
+pub(super) struct Object {
+    pub party: Party,
+    /// Whether it is the skin of a solid, whose distance says more.
+    skin: bool,
     /// Its first vertex in the detector's numbering.
-    first: u32,
-    faces: Vec<[u32; 3]>,
-    edges: Vec<[u32; 2]>,
+    pub first: u32,
+    pub faces: Vec<[u32; 3]>,
+    pub edges: Vec<[u32; 2]>,
     neighbours: Neighbours,
     bvh: Bvh,
 }
 
 impl Object {
-    fn surface<'a>(&'a self, x: [&'a [Vec3]; 2], time: f64) -> Surface<'a> {
+    pub fn surface<'a>(&'a self, x: [&'a [Vec3]; 2], time: f64) -> Surface<'a> {
         let first = self.first as usize;
         Surface {
             faces: &self.faces,
@@ -83,7 +105,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Positions at the start of the step (m): those of the state, then those of mesh obstacles.
+    /// Positions at the start of the step (m): those of the state, of mesh obstacles, of the skins of solids.
     pub fn start(&self) -> &[Vec3] {
         &self.start
     }
@@ -126,7 +148,8 @@ impl Detector {
             self.revision = Some(world.topology_revision);
         }
         let margin = params.margin.max(params.ccd.broad_phase_margin());
-        for object in &mut self.objects {
+        let skins = params.second != SecondLine::Nothing;
+        for object in self.objects.iter_mut().filter(|o| skins || !o.skin) {
             let range = object.first as usize..object.first as usize + object.bvh.vertices();
             let swept = end.filter(|_| params.crossings);
             let last = swept.map_or(&self.start[range.clone()], |end| &end[range.clone()]);
@@ -139,16 +162,18 @@ impl Detector {
         let (x0, found) = (&self.start[..], &mut self.found);
         let is_cloth = |o: &Object| matches!(o.party, Party::Cloth(_));
         for (i, a) in self.objects.iter().enumerate().filter(|(_, o)| is_cloth(o)) {
+            let second = |b: &Object| second_line(world, [a.party, b.party], params);
             if params.between_cloth {
                 a.bvh.self_pairs(&mut self.pairs);
-                examine(a, a, &self.pairs, x0, end, params, found);
+                examine((a, a), &self.pairs, (x0, end), second(a), params, found);
             }
             for b in &self.objects[i + 1..] {
-                if is_cloth(b) && !params.between_cloth {
+                if (is_cloth(b) && !params.between_cloth) || (b.skin && !skins) {
                     continue;
                 }
                 a.bvh.pairs_with(&b.bvh, &mut self.pairs);
-                examine(a, b, &self.pairs, x0, end, params, found);
+                let examine = if b.skin { examine_skin } else { examine };
+                examine((a, b), &self.pairs, (x0, end), second(b), params, found);
             }
         }
         solids(world, predicted, dt, params, found);
@@ -172,10 +197,28 @@ impl Detector {
 fn gather(world: &World, state: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
     out.clear();
     out.extend_from_slice(state);
-    for obstacle in &world.obstacles {
-        if obstacle.shape.nature() == Nature::Mesh {
-            obstacle.shape.positions(time, out);
-        }
+    for i in surfaces(world) {
+        world.obstacles[i].shape.positions(time, out);
+    }
+}
+
+/// Obstacles with triangles: meshes first, then solids, which take part with their skins.
+fn surfaces(world: &World) -> impl Iterator<Item = usize> + '_ {
+    [Nature::Mesh, Nature::Solid]
+        .into_iter()
+        .flat_map(|nature| {
+            let all = world.obstacles.iter().enumerate();
+            all.filter(move |(_, o)| o.has_skin() && o.shape.nature() == nature)
+                .map(|(i, _)| i)
+        })
+}
+
+/// Distance within which pairs of the second line are near, m.
+fn second_line(world: &World, parties: [Party; 2], params: &DetectParams) -> f64 {
+    if params.margin > 0.0 {
+        NEAR * SECOND_LINE * world.distance_kept(parties)
+    } else {
+        0.0
     }
 }
 
@@ -185,6 +228,7 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
         let edges: Vec<[u32; 2]> = body.topology.edges.iter().map(|e| e.vertices).collect();
         objects.push(Object {
             party: Party::Cloth(i),
+            skin: false,
             first: body.vertices.start as u32,
             bvh: Bvh::new(&x[body.vertices.clone()], &body.topology.faces, &edges)?,
             neighbours: Neighbours::new(body.vertices.len(), &body.topology.faces),
@@ -193,10 +237,8 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
         });
     }
     let mut first = world.state.x.len();
-    for (i, obstacle) in world.obstacles.iter().enumerate() {
-        if obstacle.shape.nature() == Nature::Solid {
-            continue;
-        }
+    for i in surfaces(world) {
+        let obstacle = &world.obstacles[i];
         let mut own = Vec::new();
         obstacle.shape.positions(world.time, &mut own);
         let faces = obstacle.shape.faces().to_vec();
@@ -209,6 +251,7 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
         edges.dedup();
         objects.push(Object {
             party: Party::Obstacle(i),
+            skin: obstacle.shape.nature() == Nature::Solid,
             first: first as u32,
             bvh: Bvh::new(&own, &faces, &edges)?,
             neighbours: Neighbours::new(own.len(), &faces),
@@ -218,69 +261,6 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
         first += own.len();
     }
     Ok(objects)
-}
-
-/// Measures all pairs of two objects and keeps those that matter.
-fn examine(
-    a: &Object,
-    b: &Object,
-    pairs: &CandidatePairs,
-    x0: &[Vec3],
-    x1: Option<&[Vec3]>,
-    params: &DetectParams,
-    found: &mut Vec<Candidate>,
-) {
-    let vertex_face = |v: &Object, f: &Object, vertex: u32, face: u32| {
-        let [p, q, r] = f.faces[face as usize].map(|k| k + f.first);
-        Pair {
-            kind: Kind::VertexFace,
-            parties: [v.party, f.party],
-            vertices: [vertex + v.first, p, q, r],
-        }
-    };
-    let look = |v: &Object, f: &Object, pair: Pair| {
-        let way = x1.filter(|_| params.crossings);
-        let mut found = pair.examine(x0, way, params.margin, &params.ccd)?;
-        let (ends, time) = match way {
-            Some(x1) if !found.near => ([x0, x1], found.time),
-            _ => ([x0; 2], 0.0),
-        };
-        let (a, b) = (v.surface(ends, time), f.surface(ends, time));
-        found.closest = touches_here(&found, a, b, [v.first, f.first]);
-        let counts = !params.closest_only || found.closest || !found.near;
-        counts.then_some(found)
-    };
-    let chunk = 256;
-    found.par_extend(
-        pairs
-            .vertex_face
-            .par_iter()
-            .with_min_len(chunk)
-            .filter_map(|&[v, f]| look(a, b, vertex_face(a, b, v, f))),
-    );
-    found.par_extend(
-        pairs
-            .face_vertex
-            .par_iter()
-            .with_min_len(chunk)
-            .filter_map(|&[f, v]| look(b, a, vertex_face(b, a, v, f))),
-    );
-    found.par_extend(
-        pairs
-            .edge_edge
-            .par_iter()
-            .with_min_len(chunk)
-            .filter_map(|&[e, f]| {
-                let [p, q] = a.edges[e as usize].map(|k| k + a.first);
-                let [r, s] = b.edges[f as usize].map(|k| k + b.first);
-                let pair = Pair {
-                    kind: Kind::EdgeEdge,
-                    parties: [a.party, b.party],
-                    vertices: [p, q, r, s],
-                };
-                look(a, b, pair)
-            }),
-    );
 }
 
 /// Cloth vertices against solids.
@@ -326,6 +306,7 @@ fn solids(
                     near: near.is_some(),
                     closest: true,
                     inner: true,
+                    share: 1.0,
                     time: time.unwrap_or(f64::INFINITY),
                 })
             }));

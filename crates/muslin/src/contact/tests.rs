@@ -189,6 +189,7 @@ fn repetitions_are_pruned_and_different_normals_stay() {
         near: true,
         closest: true,
         inner: false,
+        share: 1.0,
         time,
     };
     let inf = f64::INFINITY;
@@ -234,4 +235,69 @@ fn cloth_touches_the_edge_of_a_box_at_any_slope() {
             assert!(c.normal.dot(up) > 1.0 - 1e-9, "{degrees} degrees: {c:?}");
         }
     }
+}
+
+/// A spike below the inside of a face is met where it is, nearer than vertices would keep it; a ball below fine cloth leaves
+/// everything to the vertices.
+#[test]
+fn cloth_meets_a_spike_between_its_vertices() {
+    let cloth = "[cloth.a]\ngrid = { size = [0.1, 0.1], cells = [2, 2] }\nfabric = \"gray-interlock\"\nthickness = 1e-3\n\
+        translate = [0.01, 0.02, 0.0601]";
+    let spike =
+        "[obstacle.spike]\ncone = { radius = 0.004, height = 0.06 }\ntranslate = [0, 0, 0.03]";
+    let found = |obstacle: &str, params: &DetectParams| {
+        let source = SceneSource::from_text("t", &format!("{cloth}\n{obstacle}"));
+        let s = Simulation::new(&source, &[], 1).unwrap();
+        let mut detector = Detector::default();
+        detector
+            .detect(&s.world, None, 0.01, params)
+            .unwrap()
+            .to_vec()
+    };
+    let alone = DetectParams::default();
+    assert_eq!(found(spike, &alone), []);
+    let params = DetectParams {
+        second: SecondLine::Skins,
+        ..alone
+    };
+    let all = found(spike, &params);
+    let [tip] = &all[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!(tip.kind, Kind::VertexFace);
+    assert_eq!(tip.parties, [Party::Obstacle(0), Party::Cloth(0)]);
+    assert!((tip.gap.length() - 1e-4).abs() < 1e-9 && tip.normal.z < -0.999);
+    assert_eq!(tip.share, SECOND_LINE);
+    let ball = "[obstacle.ball]\nsphere = { radius = 0.5 }\ntranslate = [0, 0, -0.4408]";
+    assert!(
+        found(ball, &params)
+            .iter()
+            .all(|c| c.kind == Kind::VertexSolid)
+    );
+}
+
+/// Edges that cross over flat cloth are left to the vertices around until they are nearer than half of what is kept.
+#[test]
+fn edges_in_flat_cloth_count_where_vertices_do_not_keep_them_apart() {
+    let edges = |apart: f64, second: SecondLine| {
+        let sheet = |name: &str, turned: f64, z: f64| {
+            format!(
+                "[cloth.{name}]\ngrid = {{ size = [0.1, 0.1], cells = [2, 2] }}\nfabric = \"gray-interlock\"\n\
+                 thickness = 1e-3\nrotate = {{ axis = [0, 0, 1], degrees = {turned} }}\ntranslate = [0, 0, {z}]\n"
+            )
+        };
+        let text = sheet("a", 0.0, 0.0) + &sheet("b", 20.0, apart);
+        let s = Simulation::new(&SceneSource::from_text("t", &text), &[], 1).unwrap();
+        let params = DetectParams {
+            second,
+            ..DetectParams::default()
+        };
+        let mut detector = Detector::default();
+        let found = detector.detect(&s.world, None, 0.01, &params).unwrap();
+        let inside = found.iter().filter(|c| c.kind == Kind::EdgeEdge);
+        inside.filter(|c| c.share == SECOND_LINE).count()
+    };
+    assert_eq!(edges(2e-4, SecondLine::Skins), 0);
+    assert!(edges(2e-4, SecondLine::SkinsAndFolds) > 0);
+    assert_eq!(edges(9e-4, SecondLine::SkinsAndFolds), 0);
 }

@@ -2,7 +2,6 @@
 //! can be kept out, and of a plane's half-space they alone are.
 
 use super::Span;
-use super::surfaces::has_skin;
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
 use crate::obstacle::{Nature, Obstacle};
 use crate::world::World;
@@ -27,7 +26,7 @@ pub(super) fn entering(
             continue;
         }
         let mut reach = (Vec3::NEG_INFINITY, Vec3::INFINITY);
-        if has_skin(world, k) {
+        if obstacle.has_skin() {
             skin.clear();
             obstacle.shape.positions(time + dt, &mut skin);
             reach = surroundings(&skin);
@@ -87,6 +86,7 @@ fn entry(shape: &dyn Obstacle, x: [Vec3; 2], times: [f64; 2]) -> Option<Candidat
         near: at == 0.0,
         closest: true,
         inner: true,
+        share: 1.0,
         time: at,
     })
 }

@@ -99,17 +99,12 @@ pub struct Surfaces {
 /// How far ends may move before pairs are searched anew, in mean lengths of edges.
 const SLACK: f64 = 0.15;
 
-/// Whether an obstacle takes part with its triangles. A plane has no end, its triangles have.
-pub(super) fn has_skin(world: &World, obstacle: usize) -> bool {
-    world.obstacles[obstacle].kind != "plane"
-}
-
 /// Positions of cloth, then of the skins of obstacles at a time (s), m.
 pub fn gather(world: &World, cloth: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
     out.clear();
     out.extend_from_slice(cloth);
-    for (i, obstacle) in world.obstacles.iter().enumerate() {
-        if has_skin(world, i) {
+    for obstacle in &world.obstacles {
+        if obstacle.has_skin() {
             obstacle.shape.positions(time, out);
         }
     }
@@ -128,7 +123,7 @@ impl Surfaces {
         let cloth = party.len();
         let mut own = Vec::new();
         for (i, obstacle) in world.obstacles.iter().enumerate() {
-            if !has_skin(world, i) {
+            if !obstacle.has_skin() {
                 continue;
             }
             let first = (party.len() - cloth) as u32;

@@ -1,7 +1,7 @@
 //! The contact part of an implicit step: find, build, solve, look whether the motion met anything new.
 
 use super::{SolvedProblem, StepError, StepReport};
-use crate::contact::{ContactParams, ContactSet, DetectParams, Detector, NEAR};
+use crate::contact::{ContactParams, ContactSet, DetectParams, Detector, NEAR, SecondLine};
 use crate::scene::{Between, FrictionSolver, ImplicitSettings};
 use crate::world::World;
 use muslin_friction::{
@@ -49,6 +49,7 @@ pub(super) fn detect(
         margin: near * thickest,
         crossings: near == 0.0,
         between_cloth: world.contact.between == Between::All,
+        second: SecondLine::Skins,
         ..DetectParams::default()
     };
     detector

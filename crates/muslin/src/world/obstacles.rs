@@ -26,6 +26,13 @@ pub struct WorldObstacle {
     pub repairs: Vec<Repair>,
 }
 
+impl WorldObstacle {
+    /// Whether its triangles are all of its surface. A plane has no end, its triangles have.
+    pub fn has_skin(&self) -> bool {
+        self.kind != "plane"
+    }
+}
+
 impl std::fmt::Debug for WorldObstacle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} `{}`", self.kind, self.name)

@@ -11,7 +11,7 @@ mod frequency;
 mod repulsion;
 
 use super::{Phases, StepError, StepReport, Stepper, finite};
-use crate::contact::{DetectParams, Detector};
+use crate::contact::{DetectParams, Detector, SecondLine};
 use crate::failsafe::{FailSafe, Mended, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
@@ -157,6 +157,7 @@ impl Impulse {
             margin: WATCHED * thickest,
             crossings: false,
             between_cloth: world.contact.between == Between::All,
+            second: SecondLine::SkinsAndFolds,
             ..DetectParams::default()
         };
         // Where the cloth will be does not matter; where obstacles will be does.

@@ -89,7 +89,7 @@ impl Repulsions {
         } = *way;
         let n = world.state.x.len();
         for c in found {
-            let slack = c.gap.dot(c.normal) - world.distance_kept(c.parties);
+            let slack = c.gap.dot(c.normal) - c.share * world.distance_kept(c.parties);
             let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x0);
             let soft = c.parties.iter().filter_map(|p| match p {
                 Party::Cloth(i) => world.bodies.get(*i).map(Body::compression_stiffness),
