@@ -67,8 +67,9 @@ impl Following<4> for EdgeBend {
             return self.row.map(|w| bend * (self.stiffness * w));
         };
         let length = bend.dot(normal);
-        let half = (0.5 * length).clamp(-1.0, 1.0).asin();
-        let force = self.element.moment(2.0 * half) / half.cos().max(SHARPEST);
+        let sine = (0.5 * length).clamp(-1.0, 1.0);
+        let cosine = (1.0 - sine * sine).sqrt();
+        let force = self.element.moment(2.0 * sine.asin()) / cosine.max(SHARPEST);
         let place = normal * (self.stiffness * length - force);
         self.row.map(|w| place * w)
     }

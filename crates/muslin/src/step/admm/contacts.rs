@@ -4,12 +4,13 @@
 //! number, its law has an answer in closed form, and a sweep is cheap. Contacts of one colour share no vertex and are
 //! answered together.
 
+use super::row::Row;
 use crate::contact::{ContactSet, Detector, NEAR};
 use crate::step::contacts::detect;
 use crate::step::{StepError, StepReport};
 use crate::world::World;
-use muslin_friction::{Contact, NO_NODE, State, law_error};
-use muslin_linalg::{Mat3, Vec3};
+use muslin_friction::State;
+use muslin_linalg::Vec3;
 use rayon::prelude::*;
 
 /// Colours told apart by a bit set; contacts beyond are answered one after the other.
@@ -26,20 +27,6 @@ pub struct Softness {
     pub compliance: f64,
     /// Fraction of a missing distance that is made up for in a step.
     pub recovery: f64,
-}
-
-/// One contact as the sweeps see it.
-#[derive(Clone, Copy)]
-struct Row {
-    nodes: [u32; 4],
-    weights: [f64; 4],
-    frame: Mat3,
-    offset: Vec3,
-    friction: [f64; 2],
-    /// Velocity per impulse, 1/kg.
-    response: f64,
-    /// Impulse in the frame, N s.
-    r: Vec3,
 }
 
 /// Contacts of the step under way.
@@ -134,7 +121,7 @@ impl Contacts {
         self.rows.clear();
         for c in &self.origin {
             let c = *c as usize;
-            self.rows.push(row(&contacts[c], impulses[c], inverse));
+            self.rows.push(Row::new(&contacts[c], impulses[c], inverse));
         }
         let colours = self
             .origin
@@ -195,9 +182,7 @@ impl Contacts {
                 let rows = &mut self.rows[begin..end];
                 if rows.len() < PARALLEL_FROM || self.ends.len() == COLOURS {
                     for row in rows {
-                        let r = row.answer(p, compliance).0;
-                        row.push(r - row.r, inverse, p);
-                        row.r = r;
+                        row.relax(compliance, inverse, p);
                     }
                 } else {
                     self.answers.resize(rows.len(), Vec3::ZERO);
@@ -222,7 +207,7 @@ impl Contacts {
     /// Adds the impulses of all contacts to the momentum of each vertex, kg m/s.
     pub fn add_impulses(&self, momentum: &mut [Vec3]) {
         for row in &self.rows {
-            let push = row.frame.transpose() * row.r;
+            let push = row.impulse();
             for (n, w) in row.arms() {
                 momentum[n] += push * w;
             }
@@ -276,172 +261,4 @@ pub fn find(leader: &mut [u32], mut part: u32) -> u32 {
         part = leader[part as usize];
     }
     part
-}
-
-fn row(contact: &Contact, r: Vec3, inverse: &[f64]) -> Row {
-    Row {
-        nodes: contact.nodes,
-        weights: contact.weights,
-        frame: contact.frame,
-        offset: contact.offset,
-        friction: contact.friction,
-        response: contact.arms().map(|(n, w)| w * w * inverse[n]).sum(),
-        r,
-    }
-}
-
-impl Row {
-    #[inline]
-    fn arms(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let arms = self.nodes.iter().zip(&self.weights);
-        arms.filter(|(n, _)| **n != NO_NODE)
-            .map(|(n, w)| (*n as usize, *w))
-    }
-
-    #[inline]
-    fn velocity(&self, p: &[Vec3]) -> Vec3 {
-        let world: Vec3 = self.arms().map(|(n, w)| p[n] * w).sum();
-        self.frame * world + self.offset
-    }
-
-    #[inline]
-    fn push(&self, r: Vec3, inverse: &[f64], p: &mut [Vec3]) {
-        let world = self.frame.transpose() * r;
-        for k in 0..4 {
-            if self.nodes[k] != NO_NODE {
-                let n = self.nodes[k] as usize;
-                p[n] += world * (self.weights[k] * inverse[n]);
-            }
-        }
-    }
-
-    /// The impulse that obeys the law while all other contacts keep theirs, and what the contact does then.
-    #[inline]
-    fn answer(&self, p: &[Vec3], compliance: f64) -> (Vec3, State) {
-        if self.response <= 0.0 {
-            return (Vec3::ZERO, State::Separate);
-        }
-        let free = self.velocity(p) - self.r * self.response;
-        if free.x >= 0.0 {
-            return (Vec3::ZERO, State::Separate);
-        }
-        let normal = -free.x / (self.response + compliance);
-        let wanted = [-free.y / self.response, -free.z / self.response];
-        let (t, state) = within(wanted, self.friction.map(|mu| mu * normal));
-        (Vec3::new(normal, t[0], t[1]), state)
-    }
-
-    /// By how much velocities and the impulse miss the law, m/s, with a response of `ease` (1/kg).
-    fn error(&self, v: &[Vec3], ease: f64, compliance: f64) -> f64 {
-        if self.response <= 0.0 {
-            return 0.0;
-        }
-        let u = self.velocity(v) + Vec3::X * (compliance * self.r.x);
-        law_error(self.friction, u, self.r, 1.0 / ease)
-    }
-}
-
-/// Rounds of the search for the nearest point of an ellipse.
-const ELLIPSE_ROUNDS: usize = 40;
-
-/// The friction nearest to the one that would stop all sliding, within a circle or ellipse of half axes `most`, and
-/// whether it does stop it. The nearest point of the ellipse is the friction of maximum dissipation.
-fn within(wanted: [f64; 2], most: [f64; 2]) -> ([f64; 2], State) {
-    let [a, b] = most;
-    if a == b {
-        let size = wanted[0].hypot(wanted[1]);
-        if size <= a {
-            return (wanted, State::Stick);
-        }
-        let cut = a / size;
-        return ([wanted[0] * cut, wanted[1] * cut], State::Slide);
-    }
-    // A cone may be flat, but not without any extent.
-    let least = 1e-4 * a.max(b);
-    let (a, b) = (a.max(least), b.max(least));
-    let outside = |t: f64| {
-        let x = a * wanted[0] / (a * a + t);
-        let y = b * wanted[1] / (b * b + t);
-        x * x + y * y
-    };
-    if outside(0.0) <= 1.0 {
-        return (wanted, State::Stick);
-    }
-    // The multiplier of the nearest point: bracketed, since the function falls from above one to zero.
-    let mut low = 0.0;
-    let mut high = a.max(b) * wanted[0].hypot(wanted[1]);
-    for _ in 0..ELLIPSE_ROUNDS {
-        let middle = 0.5 * (low + high);
-        if outside(middle) > 1.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let t = 0.5 * (low + high);
-    let point = [
-        a * a * wanted[0] / (a * a + t),
-        b * b * wanted[1] / (b * b + t),
-    ];
-    (point, State::Slide)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn friction_is_the_nearest_within_the_ellipse() {
-        for most in [[0.5, 0.5], [0.2, 0.9], [1.3, 0.05]] {
-            for wanted in [[1.0, 1.0], [-2.0, 0.3], [0.0, -3.0], [0.01, 0.02]] {
-                let (t, state) = within(wanted, most);
-                let size = (t[0] / most[0]).hypot(t[1] / most[1]);
-                if state == State::Stick {
-                    assert!(t == wanted && size <= 1.0);
-                    continue;
-                }
-                assert!((size - 1.0).abs() < 1e-9, "{size}");
-                let distance = |p: [f64; 2]| (p[0] - wanted[0]).hypot(p[1] - wanted[1]);
-                for k in 0..360 {
-                    let (s, c) = f64::from(k).to_radians().sin_cos();
-                    assert!(distance(t) <= distance([most[0] * c, most[1] * s]) + 1e-9);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_impulse_stops_or_slows_the_contact() {
-        let mut row = Row {
-            nodes: [0, NO_NODE, NO_NODE, NO_NODE],
-            weights: [1.0, 0.0, 0.0, 0.0],
-            frame: Mat3::IDENTITY,
-            offset: Vec3::ZERO,
-            friction: [0.5; 2],
-            response: 2.0,
-            r: Vec3::ZERO,
-        };
-        for (v, state) in [
-            (Vec3::new(1.0, 5.0, 0.0), State::Separate),
-            (Vec3::new(-1.0, 0.3, 0.3), State::Stick),
-            (Vec3::new(-1.0, 2.0, 1.0), State::Slide),
-        ] {
-            let (r, found) = row.answer(&[v], 0.0);
-            assert_eq!(found, state);
-            let mut p = [v];
-            row.push(r, &[2.0], &mut p);
-            row.r = r;
-            assert!(row.error(&p, 2.0, 0.0) < 1e-12);
-            match state {
-                State::Separate => assert_eq!(p[0], v),
-                State::Stick => assert!(p[0].length() < 1e-15),
-                State::Slide => {
-                    assert!(p[0].x.abs() < 1e-15);
-                    assert!((r.y.hypot(r.z) - 0.5 * r.x).abs() < 1e-12);
-                    assert!(p[0].y > 0.0 && p[0].z > 0.0);
-                }
-            }
-            row.r = Vec3::ZERO;
-        }
-    }
 }

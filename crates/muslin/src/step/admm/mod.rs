@@ -14,6 +14,7 @@ mod contacts;
 mod global;
 mod limit;
 mod pieces;
+mod row;
 mod split;
 mod spring;
 #[cfg(test)]
