@@ -7,11 +7,6 @@ use super::Party;
 use muslin_friction::Contact;
 use muslin_linalg::Vec3;
 
-/// Cosine between the ways in which two contacts push, from which on one is enough.
-///
-/// They must be the same but for a few hundredths of an edge. One that carries a heavy stack lifts a free corner even with
-/// a small weight: with 0.95 here contacts took turns, and corners went up and down with them.
-const SAME: f64 = 0.999;
 /// End of a list.
 const END: u32 = u32::MAX;
 
@@ -29,9 +24,10 @@ pub(super) struct Redundancy {
 
 impl Redundancy {
     /// Decides among contacts of which parties are which; the tightest of those that say the same stays, and gets the
-    /// impulses of the others to start from.
+    /// impulses of the others to start from. `alike`: see [`super::ContactParams`].
     pub fn judge(
         &mut self,
+        alike: f64,
         vertices: usize,
         contacts: &[Contact],
         parties: &[[Party; 2]],
@@ -49,7 +45,7 @@ impl Redundancy {
         self.entries.clear();
         for i in 0..self.order.len() {
             let c = self.order[i] as usize;
-            if let Some((other, sign)) = self.said_by(contacts, parties, c) {
+            if let Some((other, sign)) = self.said_by(alike, contacts, parties, c) {
                 self.keep[c] = false;
                 let world = contacts[c].frame.transpose() * impulses[c];
                 impulses[other] += contacts[other].frame * (world * sign);
@@ -65,6 +61,7 @@ impl Redundancy {
     /// A contact that stays and says the same as `c`, and whether their parties are in the same order.
     fn said_by(
         &self,
+        alike: f64,
         contacts: &[Contact],
         parties: &[[Party; 2]],
         c: usize,
@@ -82,7 +79,7 @@ impl Redundancy {
                 }
                 let shared = shared(this, &contacts[other]);
                 let normals = this.frame.row(0).dot(contacts[other].frame.row(0));
-                if shared * normals > SAME {
+                if shared * normals > alike {
                     return Some((other, shared.signum()));
                 }
             }
