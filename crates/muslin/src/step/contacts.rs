@@ -10,7 +10,8 @@ use muslin_friction::{
 use muslin_linalg::{BlockMatrix, Vec3};
 
 /// Making up for a missing distance all at once would throw things apart. Contacts that say nearly the same leave open how
-/// they share a load, and an exact solver spends its time on that: with 0.999 ten sheets under a ball miss their tolerance.
+/// they share a load, and an exact solver spends its time on that: asked for 1e-8 m/s, a house of cards missed it in 15 of
+/// its first 549 steps with 0.999, in none with this.
 const HABITS: Habits = Habits {
     recovery: 0.2,
     alike: 0.95,
