@@ -192,11 +192,12 @@ fn cloth_on_a_sphere_rests_as_in_the_implicit_stepper() {
             "cloth.sheet.grid.cells=[12, 12]",
             "obstacle.ball.keyframes=[{ time = 1 }]",
             "output.frame_rate=30",
-            "solver.time_step=0.033333333333333333",
+            // In steps of 1/30 s where corners come to rest is 4 mm from where they do in these, with either method.
+            "solver.time_step=0.0083333333333333333",
         ];
         all.extend(changes);
         let mut s = shipped("sphere_drape", &all, 2);
-        run(&mut s, 40);
+        run(&mut s, 160);
         s.world.state.x
     };
     let implicit = rest(&["solver.implicit.scheme=newton"]);
