@@ -22,8 +22,10 @@ const ITERATIONS_PER_CHECK: usize = 5;
 /// iterations before that is judged.
 const UNSETTLED: f64 = 0.5;
 const JUDGED_FROM: usize = 20;
-/// Iterations without halving the least error that end a pass.
-const PATIENCE: usize = 15;
+/// Iterations without halving the least error that end the first pass of a run, and how many more those after it may take:
+/// where short ones undo each other, long ones arrive.
+const PATIENCE: f64 = 15.0;
+const LONGER: f64 = 1.25;
 /// Weights of a node over the geometric mean of its inertia and its diagonal: of the first pass, and of those that follow
 /// where it stalls, in turns.
 ///
@@ -114,6 +116,7 @@ impl Admm {
             return end;
         }
         self.best.keep(v, r);
+        let mut patience = PATIENCE;
         for weight in goal.passes.weights() {
             self.lumped.prepare(given, weight);
             let shift = &self.lumped.weights;
@@ -122,7 +125,8 @@ impl Admm {
                 break;
             }
             self.system.choose_part(|n| shift[n] != Vec3::ZERO);
-            let arrived = self.pass(given, goal, v, r, &mut end);
+            let arrived = self.pass(given, goal, patience as usize, v, r, &mut end);
+            patience *= LONGER;
             if arrived || end.iterations >= goal.max_iterations {
                 break;
             }
@@ -141,6 +145,7 @@ impl Admm {
         &mut self,
         given: &Given,
         goal: &Goal,
+        patience: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut AdmmEnd,
@@ -152,7 +157,7 @@ impl Admm {
         let begun = end.iterations;
         let (mut halved_to, mut halved_at) = (f64::INFINITY, begun);
         let mut gap = f64::INFINITY;
-        while end.iterations < goal.max_iterations && end.iterations - halved_at < PATIENCE {
+        while end.iterations < goal.max_iterations && end.iterations - halved_at < patience {
             let whole = end.iterations == begun
                 || (end.iterations + 1).is_multiple_of(ITERATIONS_PER_CHECK)
                 || gap < 2.0 * goal.tolerance;

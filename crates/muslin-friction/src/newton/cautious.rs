@@ -7,27 +7,33 @@ use super::branch::{Branch, bounded};
 use super::{Newton, NewtonEnd};
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
-use crate::residual::{impulses, measure};
+use crate::residual::{contact_errors, impulses, measure};
 use muslin_linalg::Vec3;
 
 /// Penalty of the first round over a contact's own resistance. From near an answer 3 to 30 take equally long; a strong one
 /// makes the energy so kinked that steps become tiny.
 const FIRST_PENALTY: f64 = 3.0;
-/// Growth of the penalty after a round that did not help. Where contacts that stick contradict each other a little, for
-/// their normals differ, no velocity obeys all: their impulses have to grow until one of them gives way, and a round moves
-/// them by penalty times a tiny velocity only.
+/// Growth of a contact's penalty after a round that did not halve its error, and decay after one that left none. Where
+/// contacts that stick contradict each other a little, for their normals differ, no velocity obeys all: their impulses
+/// have to grow until one of them gives way, and a round moves them by penalty times a tiny velocity only. Were all
+/// contacts pressed harder, most of which are right, the energy would be too kinked for steps to arrive; and a decay as
+/// quick as the growth makes contacts take turns.
 const GROWTH: f64 = 8.0;
-/// Steps of a round at most.
-const ROUND: usize = 30;
+const DECAY: f64 = 0.5;
+/// Steps of a round at most. One that has not arrived by then circles, and new multipliers end that.
+const ROUND: usize = 12;
 /// Rounds that may fail to halve the error.
-const PATIENCE: usize = 8;
+const PATIENCE: usize = 16;
+/// An error this many times the least one tells that a round went astray.
+const ASTRAY: f64 = 10.0;
 
-/// One round.
-pub(super) struct Round {
-    /// Steps at most.
-    pub(super) steps: usize,
-    /// Over a contact's own resistance.
-    pub(super) penalty: f64,
+/// How hard a contact is pressed.
+#[derive(Clone, Copy)]
+pub(super) struct Pressed {
+    /// Over the contact's own resistance.
+    penalty: f64,
+    /// After the last round, m/s.
+    error: f64,
 }
 
 impl Newton {
@@ -42,14 +48,11 @@ impl Newton {
         r: &mut [Vec3],
     ) -> NewtonEnd {
         let mut end = self.begin(given, v, r);
-        let mut round = Round {
-            steps: ROUND,
-            penalty: FIRST_PENALTY,
-        };
+        self.press(r.len(), FIRST_PENALTY);
         let (mut halved_to, mut stale) = (f64::INFINITY, 0);
         while !end.failed && stale < PATIENCE && end.factorisations < max_factorisations {
-            round.steps = ROUND.min(max_factorisations - end.factorisations);
-            self.settle(given, tolerance, &round, v, r, &mut end);
+            let steps = ROUND.min(max_factorisations - end.factorisations);
+            self.settle(given, tolerance, steps, v, r, &mut end);
             impulses(given.problem, r, &mut self.force);
             let residual = measure(given, v, r, &self.force);
             if residual.merit() < end.residual.merit() {
@@ -64,11 +67,41 @@ impl Newton {
                 (halved_to, stale) = (residual.merit(), 0);
             } else {
                 stale += 1;
-                round.penalty *= GROWTH;
+            }
+            if residual.merit() > ASTRAY * end.residual.merit() {
+                self.best.restore(v, r);
+                self.press(r.len(), FIRST_PENALTY);
+            } else {
+                self.press_where_wrong(given, tolerance, v, r);
             }
         }
         self.best.restore(v, r);
         end
+    }
+
+    /// The same penalty for all contacts.
+    pub(super) fn press(&mut self, contacts: usize, penalty: f64) {
+        self.pressed.clear();
+        self.pressed.resize(
+            contacts,
+            Pressed {
+                penalty,
+                error: f64::INFINITY,
+            },
+        );
+    }
+
+    /// More penalty where a round did not help, less where nothing is wrong.
+    fn press_where_wrong(&mut self, given: &Given, tolerance: f64, v: &[Vec3], r: &[Vec3]) {
+        for (c, pressed) in self.pressed.iter_mut().enumerate() {
+            let [_, error] = contact_errors(given.problem, given.contacts, v, r, c);
+            if error < 0.5 * tolerance {
+                pressed.penalty = (DECAY * pressed.penalty).max(FIRST_PENALTY);
+            } else if error > 0.5 * pressed.error {
+                pressed.penalty *= GROWTH;
+            }
+            pressed.error = error;
+        }
     }
 
     /// Steps with a line search on the energy of the penalised problem, whose friction bounds are held during a step.
@@ -79,7 +112,7 @@ impl Newton {
         &mut self,
         given: &Given,
         tolerance: f64,
-        round: &Round,
+        steps: usize,
         v: &mut [Vec3],
         r: &mut [Vec3],
         end: &mut NewtonEnd,
@@ -89,12 +122,8 @@ impl Newton {
             nodes,
             contacts,
         } = *given;
-        let penalty = round.penalty;
-        let law = |p: &Prepared, u, r| Branch::cautious(p, u, r, penalty);
-        for _ in 0..round.steps {
-            self.branch(problem, contacts, v, r, law);
-            self.clamped.clear();
-            self.clamped.extend(self.branches.iter().map(|b| b.r));
+        for _ in 0..steps {
+            self.clamp(problem, contacts, v, r);
             self.refactor(problem, end);
             if end.failed {
                 break;
@@ -102,14 +131,12 @@ impl Newton {
             self.imbalances(problem, nodes, v);
             self.slope.clone_from(&self.step);
             self.system.solve(&mut self.step);
-            let t = self.search(problem, contacts, penalty, v, r);
+            let t = self.search(problem, contacts, v, r);
             for (v, step) in v.iter_mut().zip(&self.step) {
                 *v += t * *step;
             }
             end.iterations += 1;
-            self.branch(problem, contacts, v, r, law);
-            self.clamped.clear();
-            self.clamped.extend(self.branches.iter().map(|b| b.r));
+            self.clamp(problem, contacts, v, r);
             impulses(problem, &self.clamped, &mut self.force);
             let e = measure(given, v, &self.clamped, &self.force);
             if e.dynamics < (0.1 * e.contact).max(0.1 * tolerance) {
@@ -119,12 +146,22 @@ impl Newton {
         r.copy_from_slice(&self.clamped);
     }
 
+    /// Impulses of the penalised law at the present point.
+    fn clamp(&mut self, problem: &FrictionProblem, contacts: &[Prepared], v: &[Vec3], r: &[Vec3]) {
+        let pressed = std::mem::take(&mut self.pressed);
+        self.branch(problem, v, |c, u| {
+            Branch::cautious(&contacts[c], u, r[c], pressed[c].penalty)
+        });
+        self.pressed = pressed;
+        self.clamped.clear();
+        self.clamped.extend(self.branches.iter().map(|b| b.r));
+    }
+
     /// Where along the step the energy is least, at most one.
     fn search(
         &mut self,
         problem: &FrictionProblem,
         contacts: &[Prepared],
-        penalty: f64,
         v: &[Vec3],
         r: &[Vec3],
     ) -> f64 {
@@ -146,6 +183,7 @@ impl Newton {
                 let du = contact.velocity(&self.step) - contact.offset;
                 let u = contact.velocity(v) + t * du;
                 let bound = contacts[c].cone.mu * self.clamped[c].x;
+                let penalty = self.pressed[c].penalty;
                 sum -= bounded(&contacts[c], u, r[c], penalty, bound).dot(du);
             }
             sum

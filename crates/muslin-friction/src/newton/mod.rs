@@ -10,11 +10,11 @@ mod krylov;
 mod system;
 
 use crate::kept::Kept;
-use crate::prepared::{Given, Node, Prepared};
+use crate::prepared::{Given, Node};
 use crate::problem::FrictionProblem;
 use crate::residual::{Residual, imbalance, impulses, measure};
 use branch::Branch;
-use cautious::Round;
+use cautious::Pressed;
 pub(crate) use krylov::{Coupling, Krylov};
 use muslin_linalg::{Mat3, Vec3};
 pub(crate) use system::System;
@@ -45,6 +45,8 @@ pub(crate) struct Newton {
     clamped: Vec<Vec3>,
     best: Kept,
     settled: Kept,
+    /// Of cautious steps, by contact.
+    pressed: Vec<Pressed>,
 }
 
 /// How a run ended.
@@ -121,11 +123,9 @@ impl Newton {
                     self.settled.restore(v, r);
                 }
                 // Full steps may come too early, so each round settles for longer, from where the last one ended.
-                let round = Round {
-                    steps: SETTLING << rounds.min(3),
-                    penalty: MILD,
-                };
-                self.settle(given, tolerance, &round, v, r, &mut end);
+                let steps = SETTLING << rounds.min(3);
+                self.press(r.len(), MILD);
+                self.settle(given, tolerance, steps, v, r, &mut end);
                 self.settled.keep(v, r);
                 rounds += 1;
                 stale = 0;
@@ -137,7 +137,7 @@ impl Newton {
             } else {
                 Branch::exact_mildly
             };
-            self.branch(problem, contacts, v, r, law);
+            self.branch(problem, v, |c, u| law(&contacts[c], u, r[c]));
             self.refactor(problem, &mut end);
             if !end.failed {
                 self.newton_step(problem, nodes, v, r);
@@ -197,20 +197,13 @@ impl Newton {
     fn branch(
         &mut self,
         problem: &FrictionProblem,
-        contacts: &[Prepared],
         v: &[Vec3],
-        r: &[Vec3],
-        law: impl Fn(&Prepared, Vec3, Vec3) -> Branch,
+        law: impl Fn(usize, Vec3) -> Branch,
     ) {
         self.branches.clear();
-        self.branches.extend(
-            problem
-                .contacts
-                .iter()
-                .zip(contacts)
-                .zip(r)
-                .map(|((contact, prepared), r)| law(prepared, contact.velocity(v), *r)),
-        );
+        let contacts = problem.contacts.iter().enumerate();
+        self.branches
+            .extend(contacts.map(|(c, contact)| law(c, contact.velocity(v))));
     }
 
     /// Solves for a change of velocity and applies it, with the change of impulses that belongs to it.

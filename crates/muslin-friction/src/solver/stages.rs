@@ -1,6 +1,5 @@
 //! One method each: runs it and notes in the report what it took and reached.
 
-use super::ways::MANY_NODES;
 use super::{Solver, Unknowns};
 use crate::admm::{Goal, Passes};
 use crate::newton::NewtonEnd;
@@ -11,8 +10,6 @@ use crate::residual::Residual;
 
 /// Full Newton steps that are tried.
 const FULL_STEPS: usize = 5;
-/// How often the matrix of many nodes may be factored with its contacts.
-const FEW_FACTORISATIONS: usize = 20;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 60_000_000;
 
@@ -95,12 +92,8 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        let most = if x.v.len() <= MANY_NODES {
-            params.max_factorisations
-        } else {
-            FEW_FACTORISATIONS.min(params.max_factorisations)
-        };
         let given = &self.ready.given(problem);
+        let most = params.max_factorisations;
         let end = self.newton.finish(given, params.tolerance, most, x.v, x.r);
         self.end_newton(problem, params, &end, x, report);
     }

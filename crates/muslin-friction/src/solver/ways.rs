@@ -15,7 +15,7 @@ const LAST_VISITS: usize = 8_000_000;
 /// Contacts up to which Newton comes before splitting, and up to which condensing the system to them is worth a try.
 const SOME_CONTACTS: usize = 600;
 /// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
-pub(super) const MANY_NODES: usize = 5000;
+const MANY_NODES: usize = 5000;
 /// Errors over the tolerance from which full Newton steps are likely to arrive.
 const NEAR: f64 = 100.0;
 /// Inertia over diagonal above which sweeps are tried first.
