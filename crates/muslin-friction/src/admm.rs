@@ -175,6 +175,12 @@ impl Admm {
                 if error < goal.tolerance {
                     return true;
                 }
+                let late = end.iterations > goal.max_iterations / 2;
+                if late && residual.merit() < goal.tolerance {
+                    end.residual = residual;
+                    self.best.keep(v, r);
+                    return true;
+                }
                 if error < 0.5 * halved_to {
                     (halved_to, halved_at) = (error, end.iterations);
                 }
@@ -282,7 +288,8 @@ impl Admm {
 }
 
 /// What iterations are to bring below the tolerance, m/s. They leave the largest error where it is allowed to be
-/// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks.
+/// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks, for half of the
+/// budget.
 fn aim(residual: &Residual) -> f64 {
     residual.local.max(residual.strict() / BY_MASS)
 }
