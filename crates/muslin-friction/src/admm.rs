@@ -22,8 +22,8 @@ const ITERATIONS_PER_CHECK: usize = 5;
 /// iterations before that is judged.
 const UNSETTLED: f64 = 0.5;
 const JUDGED_FROM: usize = 20;
-/// Iterations without halving the least error that end the first pass of a run, and how many more those after it may take:
-/// where short ones undo each other, long ones arrive.
+/// Iterations without halving the least error that end the first pass of a run, and how many times as many each pass after
+/// it may take: where short ones undo each other, long ones arrive.
 const PATIENCE: f64 = 15.0;
 const LONGER: f64 = 1.25;
 /// Weights of a node over the geometric mean of its inertia and its diagonal: of the first pass, and of those that follow
@@ -175,7 +175,8 @@ impl Admm {
                 if error < goal.tolerance {
                     return true;
                 }
-                let late = end.iterations > goal.max_iterations / 2;
+                let late =
+                    goal.passes == Passes::Further && end.iterations > goal.max_iterations / 2;
                 if late && residual.merit() < goal.tolerance {
                     end.residual = residual;
                     self.best.keep(v, r);
@@ -288,8 +289,8 @@ impl Admm {
 }
 
 /// What iterations are to bring below the tolerance, m/s. They leave the largest error where it is allowed to be
-/// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks, for half of the
-/// budget.
+/// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks; further
+/// passes give that up after half of their budget.
 fn aim(residual: &Residual) -> f64 {
     residual.local.max(residual.strict() / BY_MASS)
 }
