@@ -127,9 +127,10 @@ impl Pair {
 }
 
 impl Pair {
-    /// Whether a plane along both features parts them by more than `margin` (m) at the start and by more than what counts
-    /// as touching all the way: along a fixed direction everything moves linearly, so start and end say it all. Most
-    /// pairs of layers that lie on each other are dismissed here, before anything is measured.
+    /// Whether a plane parts both features by more than `margin` (m) at the start and by more than what counts as touching
+    /// all the way: along a fixed direction everything moves linearly, so start and end say it all. Tried are the plane
+    /// along both, which parts layers that lie on each other, and the one halfway, which parts neighbours in one layer.
+    /// Most pairs are dismissed here, before anything is measured.
     fn stays_apart(
         &self,
         start: &[Vec3; 4],
@@ -137,25 +138,28 @@ impl Pair {
         margin: f64,
         params: &CcdParams,
     ) -> bool {
-        let (first, across) = match self.kind {
-            Kind::EdgeEdge => (2, (start[1] - start[0]).cross(start[3] - start[2])),
-            _ => (1, (start[2] - start[1]).cross(start[3] - start[1])),
+        let [p, q, r, s] = *start;
+        let (first, across, between) = match self.kind {
+            Kind::EdgeEdge => (2, (q - p).cross(s - r), p + q - (r + s)),
+            _ => (1, (r - q).cross(s - q), 3.0 * p - (q + r + s)),
         };
-        let n = if (start[0] - start[first]).dot(across) < 0.0 {
+        let along = if (p - start[first]).dot(across) < 0.0 {
             -across
         } else {
             across
         };
-        let apart = |x: &[Vec3; 4], by: f64| {
-            let (a, b) = x.split_at(first);
-            a.iter().all(|a| b.iter().all(|b| (*a - *b).dot(n) > by))
-        };
         let touching = params.broad_phase_margin();
-        let length = n.length();
-        // Not a number compares false, and is left to the detector.
-        length.is_finite()
-            && apart(start, margin.max(touching) * length)
-            && end.is_none_or(|end| apart(end, touching * length))
+        [along, between].into_iter().any(|n| {
+            let apart = |x: &[Vec3; 4], by: f64| {
+                let (a, b) = x.split_at(first);
+                a.iter().all(|a| b.iter().all(|b| (*a - *b).dot(n) > by))
+            };
+            let length = n.length();
+            // Not a number compares false, and is left to the detector.
+            length.is_finite()
+                && apart(start, margin.max(touching) * length)
+                && end.is_none_or(|end| apart(end, touching * length))
+        })
     }
 }
 
