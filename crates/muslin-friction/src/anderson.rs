@@ -2,7 +2,7 @@
 //!
 //! Sums run over fixed chunks in index order, so the mixing weights have the same bits for any number of threads.
 
-use muslin_linalg::Vec3;
+use muslin_linalg::{ShortVec3, Vec3};
 use rayon::prelude::*;
 
 /// Differences remembered.
@@ -25,8 +25,9 @@ pub struct Anderson {
     f: Vec<Vec3>,
     f_last: Vec<Vec3>,
     g_last: Vec<Vec3>,
-    df: Vec<Vec<Vec3>>,
-    dg: Vec<Vec<Vec3>>,
+    /// In single precision: reading them is most of the work.
+    df: Vec<Vec<ShortVec3>>,
+    dg: Vec<Vec<ShortVec3>>,
     gram: [[f64; WINDOW]; WINDOW],
     held: usize,
     next: usize,
@@ -50,7 +51,7 @@ impl Anderson {
         self.df.resize(WINDOW, Vec::new());
         self.dg.resize(WINDOW, Vec::new());
         for v in self.df.iter_mut().chain(&mut self.dg) {
-            v.resize(len, Vec3::ZERO);
+            v.resize(len, ShortVec3::ZERO);
         }
         self.forget();
     }
@@ -86,7 +87,7 @@ impl Anderson {
             x.copy_from_slice(&g[range.clone()]);
             for (dg, gamma) in dg.iter().zip(gamma).take(held) {
                 for (x, dg) in x.iter_mut().zip(&dg[range.clone()]) {
-                    *x -= gamma * *dg;
+                    *x -= gamma * dg.as_dvec3();
                 }
             }
         });
@@ -105,14 +106,14 @@ impl Anderson {
         self.partial
             .resize(self.x.len().div_ceil(PER_TASK), Sums::default());
         let this = (&self.x, &self.g, &self.f_last, &self.g_last, &self.df);
-        let one = |task: usize, f: &mut [Vec3], df: &mut [Vec3], dg: &mut [Vec3]| {
+        let one = |task: usize, f: &mut [Vec3], df: &mut [ShortVec3], dg: &mut [ShortVec3]| {
             let (x, g, f_last, g_last, older) = this;
             let first = task * PER_TASK;
             let mut sums = Sums::default();
             for i in 0..f.len() {
                 f[i] = g[first + i] - x[first + i];
-                df[i] = f[i] - f_last[first + i];
-                dg[i] = g[first + i] - g_last[first + i];
+                df[i] = (f[i] - f_last[first + i]).as_vec3();
+                dg[i] = (g[first + i] - g_last[first + i]).as_vec3();
                 sums.square += f[i].dot(f[i]);
             }
             for (j, older) in older.iter().enumerate() {
@@ -122,7 +123,8 @@ impl Anderson {
                     &older[first..first + f.len()]
                 };
                 for ((other, df), f) in other.iter().zip(&*df).zip(&*f) {
-                    sums.with_newest[j] += other.dot(*df);
+                    let other = other.as_dvec3();
+                    sums.with_newest[j] += other.dot(df.as_dvec3());
                     sums.with_step[j] += other.dot(*f);
                 }
             }
@@ -161,7 +163,7 @@ impl Anderson {
             for k in 0..i {
                 pivot -= a[i][k] * a[i][k];
             }
-            if pivot <= RIDGE * trace {
+            if !(pivot > RIDGE * trace && pivot.is_finite()) {
                 used[i] = false;
                 for k in 0..n {
                     a[i][k] = 0.0;

@@ -10,20 +10,22 @@ use crate::prepared::{Given, Prepared};
 use crate::residual::{Residual, impulses, measure};
 use crate::rows::Rows;
 use muslin_linalg::Vec3;
-use rayon::prelude::*;
 
-/// Blocks of a colour that are worth waking threads for.
-const PARALLEL_FROM: usize = 256;
 /// Blocks of one task.
-const PER_TASK: usize = 64;
-/// Sweeps between looks at the error.
+const PER_TASK: usize = 128;
+/// Sweeps between looks at the error: a look takes nearly as long as a sweep, so far from the goal they are rarer.
 const SWEEPS_PER_CHECK: usize = 5;
+const SWEEPS_FAR_OFF: usize = 15;
+/// Error over the tolerance that is far from the goal.
+const FAR: f64 = 10.0;
 
 /// What a relaxed contact gives: impulse and velocities of its nodes, in the order of its arms.
 #[derive(Clone, Copy, Default)]
 struct Relaxed {
     r: Vec3,
     v: [Vec3; 4],
+    /// By how much the impulse changed, in the world's axes.
+    change: Vec3,
     /// See [`crate::one::Block::solve_again`].
     alpha: f64,
 }
@@ -73,15 +75,22 @@ impl GaussSeidel {
         self.anderson.reset(n + r.len());
         pack(contacts, v, r, &mut self.anderson.x);
         let mut residual = Residual::default();
+        let mut check = 1;
         for sweep in 1..=max_sweeps {
             if sweep > 1 {
-                v.copy_from_slice(&self.anderson.x[..n]);
-                for (c, r) in r.iter_mut().enumerate() {
-                    *r = contacts[c].rho * self.anderson.x[n + c];
-                }
+                let (x, force) = (&self.anderson.x, &mut self.force);
+                let unpack = || {
+                    for (c, r) in r.iter_mut().enumerate() {
+                        *r = contacts[c].rho * x[n + c];
+                    }
+                    impulses(problem, r, force);
+                };
+                rayon::join(unpack, || v.copy_from_slice(&x[..n]));
+            } else {
+                impulses(problem, r, &mut self.force);
             }
             self.sweep(given, v, r);
-            if sweep == 1 || sweep % SWEEPS_PER_CHECK == 0 || sweep == max_sweeps {
+            if sweep == check || sweep == max_sweeps {
                 impulses(problem, r, &mut self.force);
                 residual = measure(given, v, r, &self.force);
                 let converged = residual.merit() < tolerance;
@@ -92,6 +101,11 @@ impl GaussSeidel {
                         converged,
                     };
                 }
+                check += if residual.merit() > FAR * tolerance {
+                    SWEEPS_FAR_OFF
+                } else {
+                    SWEEPS_PER_CHECK
+                };
             }
             pack(contacts, v, r, &mut self.anderson.g);
             self.anderson.mix();
@@ -103,8 +117,8 @@ impl GaussSeidel {
         }
     }
 
-    /// One sweep over all blocks.
-    pub(crate) fn sweep(&mut self, given: &Given, v: &mut [Vec3], r: &mut [Vec3]) {
+    /// One sweep over all blocks; `force` must be what the impulses give.
+    fn sweep(&mut self, given: &Given, v: &mut [Vec3], r: &mut [Vec3]) {
         let Given { problem, nodes, .. } = *given;
         if !self.ready {
             self.colouring.build(problem);
@@ -113,7 +127,6 @@ impl GaussSeidel {
             self.alphas.resize(problem.contacts.len(), 0.0);
             self.ready = true;
         }
-        impulses(problem, r, &mut self.force);
         let rows = &self.rows;
         let largest = (0..self.colouring.len())
             .map(|k| self.colouring.ranges(k))
@@ -140,40 +153,50 @@ impl GaussSeidel {
                     *moved = -(nodes[n].inverse * rows.others(problem.b, from, n));
                 }
             };
-            if list.len() + free.len() < PARALLEL_FROM {
-                contact(done, list);
-                node(moved, free);
-            } else {
-                rayon::join(
-                    || {
-                        done.par_chunks_mut(PER_TASK)
-                            .zip(list.par_chunks(PER_TASK))
-                            .for_each(|(done, list)| contact(done, list));
-                    },
-                    || {
-                        moved
-                            .par_chunks_mut(2 * PER_TASK)
-                            .zip(free.par_chunks(2 * PER_TASK))
-                            .for_each(|(moved, free)| node(moved, free));
-                    },
-                );
-            }
+            in_halves((done, list), (moved, free), &contact, &node);
             for (moved, &n) in moved.iter().zip(free) {
                 v[n as usize] = *moved;
             }
             for (done, &c) in done.iter().zip(list) {
                 let c = c as usize;
-                let contact = &problem.contacts[c];
-                let change = contact.frame.transpose() * (done.r - r[c]);
                 r[c] = done.r;
                 self.alphas[c] = done.alpha;
-                for (k, (n, w)) in contact.arms().enumerate() {
+                for (k, (n, w)) in problem.contacts[c].arms().enumerate() {
                     v[n] = done.v[k];
-                    self.force[n] += w * change;
+                    self.force[n] += w * done.change;
                 }
             }
         }
     }
+}
+
+/// Where to write, and what to work on.
+type Work<'a, T> = (&'a mut [T], &'a [u32]);
+
+/// Works on both lists in parallel; every task has its share of either.
+fn in_halves(
+    contacts: Work<Relaxed>,
+    nodes: Work<Vec3>,
+    contact: &(impl Fn(&mut [Relaxed], &[u32]) + Sync),
+    node: &(impl Fn(&mut [Vec3], &[u32]) + Sync),
+) {
+    if contacts.1.len() + nodes.1.len() <= PER_TASK {
+        contact(contacts.0, contacts.1);
+        node(nodes.0, nodes.1);
+        return;
+    }
+    let (first, second) = halves(contacts);
+    let (third, fourth) = halves(nodes);
+    rayon::join(
+        || in_halves(first, third, contact, node),
+        || in_halves(second, fourth, contact, node),
+    );
+}
+
+fn halves<T>((to, list): Work<T>) -> (Work<T>, Work<T>) {
+    let middle = list.len() / 2;
+    let (a, b) = to.split_at_mut(middle);
+    ((a, &list[..middle]), (b, &list[middle..]))
 }
 
 /// Solves one contact with everything around it held.
@@ -198,15 +221,17 @@ fn relax(
         relaxed.v[k] = y;
         q += w * y;
     }
-    relaxed.r = Vec3::ZERO;
     if prepared.inert {
+        relaxed.r = Vec3::ZERO;
+        relaxed.change = -own;
         return;
     }
     let q = contact.frame * q + contact.offset;
     let block = &prepared.block;
     let answer = block.solve_again(-(block.matrix * q), &prepared.cone, &mut relaxed.alpha);
     relaxed.r = answer.r;
-    let world = contact.frame.transpose() * relaxed.r;
+    let world = contact.frame.transpose() * answer.r;
+    relaxed.change = world - own;
     for (k, (n, w)) in contact.arms().enumerate() {
         relaxed.v[k] += w * (nodes[n].response * world);
     }
@@ -215,6 +240,5 @@ fn relax(
 /// Velocities, and impulses in the velocities they cause.
 pub(crate) fn pack(contacts: &[Prepared], v: &[Vec3], r: &[Vec3], out: &mut [Vec3]) {
     let (to_v, to_r) = out.split_at_mut(v.len());
-    to_v.copy_from_slice(v);
-    scale(contacts, r, to_r);
+    rayon::join(|| scale(contacts, r, to_r), || to_v.copy_from_slice(v));
 }

@@ -151,7 +151,6 @@ impl Block {
         }
         let (mut low, mut high) = (0.0, f64::INFINITY);
         for _ in 0..MAX_EVALUATIONS {
-            let mut along = 0.0;
             let mut slope = 0.0;
             let mut square = 0.0;
             let mut coupled = 0.0;
@@ -167,15 +166,15 @@ impl Block {
                 coupled_size += (w[i] * e).abs();
                 coupled_slope += w[i] * e * ease;
             }
-            if square > 0.0 {
-                along = square.sqrt();
-                slope /= along;
-            }
-            let g = along - mu * (d.x - coupled);
-            if g.abs() <= 4e-16 * (along + mu * (d.x.abs() + coupled_size)) {
+            // The root function and its slope by the logarithm, both times the tangential impulse: that spares divisions.
+            let along = square.sqrt();
+            let g = square - mu * (d.x - coupled) * along;
+            let log_slope = alpha * (slope - mu * coupled_slope * along);
+            let size = along * (along + mu * (d.x.abs() + coupled_size));
+            if along > 0.0 && g.abs() <= 4e-16 * size {
                 break;
             }
-            if g < 0.0 {
+            if g < 0.0 || along == 0.0 {
                 low = alpha;
             } else {
                 high = alpha;
@@ -183,13 +182,11 @@ impl Block {
             if high.is_finite() && high - low <= 2.0 * f64::EPSILON * high {
                 break;
             }
-            let log_slope = alpha * (slope - mu * coupled_slope);
-            let step = -g / log_slope;
             // Newton in the logarithm; for short steps a fraction is as good as the exponential, and quicker.
-            let mut next = if step.abs() < 0.3 {
-                alpha * (2.0 + step) / (2.0 - step)
+            let mut next = if g.abs() < 0.3 * log_slope {
+                alpha * (2.0 * log_slope - g) / (2.0 * log_slope + g)
             } else {
-                alpha * step.clamp(-3.0, 3.0).exp()
+                alpha * (-g / log_slope).clamp(-3.0, 3.0).exp()
             };
             if !(log_slope > 0.0 && next > low && next < high) {
                 next = if low == 0.0 {
@@ -204,8 +201,8 @@ impl Block {
                 break;
             }
             alpha = next;
-            // The next step would be of the size of this one's square.
-            if step.abs() < 1e-9 {
+            // The next step would be of the size of this one's square; of a similar problem it is left to the next one.
+            if g.abs() < if guess > 0.0 { 1e-6 } else { 1e-8 } * log_slope {
                 break;
             }
         }

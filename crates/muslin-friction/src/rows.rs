@@ -49,10 +49,10 @@ impl Rows {
     #[inline]
     pub(crate) fn others(&self, b: &[Vec3], v: &[Vec3], n: usize) -> Vec3 {
         let [start, end] = self.ranges[n];
-        let mut sum = b[n];
+        let mut sum = Vec3::ZERO;
         for (block, m) in &self.blocks[start as usize..end as usize] {
             sum += *block * v[*m as usize];
         }
-        sum
+        sum + b[n]
     }
 }

@@ -15,6 +15,6 @@ pub use block::{BlockMatrix, BlockPattern, SpanTooLarge};
 pub use cholesky::{Cholesky, CholeskyError};
 pub use pcg::{ConjugateGradients, PcgReport};
 pub use scalar::{LowerColumns, ScalarCholesky};
-pub use small::{Mat2, Mat3, Mat3x2, Quat, Vec2, Vec3, outer};
+pub use small::{Mat2, Mat3, Mat3x2, Quat, ShortVec3, Vec2, Vec3, outer};
 pub use svd::{Svd, polar_rotation, svd};
 pub use triplets::{TripletError, symmetric_from_triplets};

@@ -4,6 +4,8 @@
 pub type Vec2 = glam::DVec2;
 /// Three components: positions (m), velocities (m/s), forces (N).
 pub type Vec3 = glam::DVec3;
+/// The same in single precision: for what only steers an iteration.
+pub type ShortVec3 = glam::Vec3;
 /// 2x2 matrix.
 pub type Mat2 = glam::DMat2;
 /// 3x3 matrix.
