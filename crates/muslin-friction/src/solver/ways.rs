@@ -69,7 +69,8 @@ impl Solver {
         }
     }
 
-    /// Where contacts are few friction is raised bit by bit, then they are condensed; else cautious steps from anywhere.
+    /// Friction is raised bit by bit where contacts are few or nearly right, with the patience that a problem's size
+    /// allows; few contacts are then condensed, of many cautious steps are tried from anywhere.
     pub(super) fn rare_ways(
         &mut self,
         problem: &FrictionProblem,
@@ -77,22 +78,25 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        if x.r.len() <= SOME_CONTACTS {
-            self.reached.keep(x.v, x.r);
-            let before = report.clone();
-            for stages in STAGES {
+        self.reached.keep(x.v, x.r);
+        let before = report.clone();
+        let few = x.r.len() <= SOME_CONTACTS;
+        let small = x.v.len() <= MANY_NODES;
+        if few || before.merit() < NEAR * params.tolerance {
+            for stages in &STAGES[..if small { 2 } else { 1 }] {
                 if !report.converged {
-                    self.raise_friction(problem, params, stages, x, report);
+                    self.raise_friction(problem, params, *stages, x, report);
                 }
             }
-            if !report.converged {
-                self.condensed(problem, params, x, report);
-            }
-            if !report.converged && before.merit() < report.merit() {
-                self.reached.restore(x.v, x.r);
-                report.go_back_to(&before);
-            }
-        } else if x.v.len() <= MANY_NODES {
+        }
+        if !report.converged && few {
+            self.condensed(problem, params, x, report);
+        }
+        if !report.converged && before.merit() < report.merit() {
+            self.reached.restore(x.v, x.r);
+            report.go_back_to(&before);
+        }
+        if !report.converged && !few && small {
             self.finish(problem, params, x, report);
         }
     }
