@@ -138,27 +138,33 @@ impl Pair {
         margin: f64,
         params: &CcdParams,
     ) -> bool {
-        let [p, q, r, s] = *start;
-        let (first, across, between) = match self.kind {
-            Kind::EdgeEdge => (2, (q - p).cross(s - r), p + q - (r + s)),
-            _ => (1, (r - q).cross(s - q), 3.0 * p - (q + r + s)),
-        };
-        let along = if (p - start[first]).dot(across) < 0.0 {
-            -across
+        let edges = self.kind == Kind::EdgeEdge;
+        // From the first vertex: small numbers, exact differences.
+        let from_first = |x: &[Vec3; 4]| [x[1] - x[0], x[2] - x[0], x[3] - x[0]];
+        let here = from_first(start);
+        let there = end.map(from_first);
+        let [q, r, s] = here;
+        let (across, between) = if edges {
+            (q.cross(s - r), q - (r + s))
         } else {
-            across
+            ((r - q).cross(s - q), -(q + r + s))
         };
+        let along = if r.dot(across) > 0.0 { -across } else { across };
         let touching = params.broad_phase_margin();
         [along, between].into_iter().any(|n| {
-            let apart = |x: &[Vec3; 4], by: f64| {
-                let (a, b) = x.split_at(first);
-                a.iter().all(|a| b.iter().all(|b| (*a - *b).dot(n) > by))
+            let apart = |x: &[Vec3; 3], by: f64| {
+                let [q, r, s] = x.map(|x| x.dot(n));
+                let gap = if edges {
+                    q.min(0.0) - r.max(s)
+                } else {
+                    -q.max(r).max(s)
+                };
+                // What is no number is left to the detector.
+                gap > by && (q + r + s).is_finite()
             };
             let length = n.length();
-            // Not a number compares false, and is left to the detector.
-            length.is_finite()
-                && apart(start, margin.max(touching) * length)
-                && end.is_none_or(|end| apart(end, touching * length))
+            apart(&here, margin.max(touching) * length)
+                && (there.as_ref()).is_none_or(|there| apart(there, touching * length))
         })
     }
 }

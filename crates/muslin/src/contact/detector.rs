@@ -2,7 +2,7 @@
 //! alone: not on threads, not on the age of the hierarchies.
 
 use super::candidate::{Candidate, Kind, NO_VERTEX};
-use super::examine::{examine, examine_skin};
+use super::examine::Search;
 use super::neighbours::{Neighbours, Surface};
 use super::prune::prune_places;
 use super::{NEAR, Party, prune};
@@ -159,21 +159,32 @@ impl Detector {
             }
         }
         self.found.clear();
-        let (x0, found) = (&self.start[..], &mut self.found);
+        let found = &mut self.found;
         let is_cloth = |o: &Object| matches!(o.party, Party::Cloth(_));
         for (i, a) in self.objects.iter().enumerate().filter(|(_, o)| is_cloth(o)) {
-            let second = |b: &Object| second_line(world, [a.party, b.party], params);
-            if params.between_cloth {
-                a.bvh.self_pairs(&mut self.pairs);
-                examine((a, a), &self.pairs, (x0, end), second(a), params, found);
-            }
-            for b in &self.objects[i + 1..] {
+            for b in &self.objects[i..] {
                 if (is_cloth(b) && !params.between_cloth) || (b.skin && !skins) {
                     continue;
                 }
-                a.bvh.pairs_with(&b.bvh, &mut self.pairs);
-                let examine = if b.skin { examine_skin } else { examine };
-                examine((a, b), &self.pairs, (x0, end), second(b), params, found);
+                if std::ptr::eq(a, b) {
+                    a.bvh.self_pairs(&mut self.pairs);
+                } else {
+                    a.bvh.pairs_with(&b.bvh, &mut self.pairs);
+                }
+                let search = Search {
+                    a,
+                    b,
+                    pairs: &self.pairs,
+                    start: &self.start,
+                    end,
+                    second: second_line(world, [a.party, b.party], params),
+                    params,
+                };
+                if b.skin {
+                    search.skin(found);
+                } else {
+                    search.surfaces(found);
+                }
             }
         }
         solids(world, predicted, dt, params, found);

@@ -30,65 +30,79 @@ fn edge_edge(a: &Object, b: &Object, e: u32, f: u32) -> Pair {
     }
 }
 
-/// Measures all pairs of two objects and keeps those that matter. Edges that are said to touch nowhere, because the
-/// vertices around say the same, count within the distance `second` (m) all the same.
-pub(super) fn examine(
-    (a, b): (&Object, &Object),
-    pairs: &CandidatePairs,
-    (x0, x1): (&[Vec3], Option<&[Vec3]>),
-    second: f64,
-    params: &DetectParams,
-    found: &mut Vec<Candidate>,
-) {
-    let look = |v: &Object, f: &Object, pair: Pair| {
-        let way = x1.filter(|_| params.crossings);
-        let mut found = pair.examine(x0, way, params.margin, &params.ccd)?;
-        let (ends, time) = match way {
-            Some(x1) if !found.near => ([x0, x1], found.time),
-            _ => ([x0; 2], 0.0),
-        };
-        let (a, b) = (v.surface(ends, time), f.surface(ends, time));
-        found.closest = touches_here(&found, a, b, [v.first, f.first]);
-        let cloth = |p: &Party| matches!(p, Party::Cloth(_));
-        let folded = found.near && !found.closest && found.inner;
-        if folded
-            && params.second == SecondLine::SkinsAndFolds
-            && found.kind == Kind::EdgeEdge
-            && found.parties.iter().all(cloth)
-            && found.gap.length_squared() <= second * second
-        {
-            found.closest = true;
-            found.share = SECOND_LINE;
-        }
-        let counts = !params.closest_only || found.closest || !found.near;
-        counts.then_some(found)
-    };
-    let vertex_faces = pairs.vertex_face.par_iter().with_min_len(CHUNK);
-    found.par_extend(vertex_faces.filter_map(|&[v, f]| look(a, b, vertex_face(a, b, v, f))));
-    let face_vertices = pairs.face_vertex.par_iter().with_min_len(CHUNK);
-    found.par_extend(face_vertices.filter_map(|&[f, v]| look(b, a, vertex_face(b, a, v, f))));
-    let edges = pairs.edge_edge.par_iter().with_min_len(CHUNK);
-    found.par_extend(edges.filter_map(|&[e, f]| look(a, b, edge_edge(a, b, e, f))));
+/// Two objects, or one twice, with the pairs of features to be measured.
+pub(super) struct Search<'a> {
+    pub a: &'a Object,
+    pub b: &'a Object,
+    pub pairs: &'a CandidatePairs,
+    /// Positions of all vertices at the start of the step and, if they are known, at its end, m.
+    pub start: &'a [Vec3],
+    pub end: Option<&'a [Vec3]>,
+    /// Distance within which pairs of the second line are near, m.
+    pub second: f64,
+    pub params: &'a DetectParams,
 }
 
-/// Measures the pairs of cloth and the skin of a solid that vertices of the cloth say nothing about: insides of its faces
-/// and of its edges. They count within the distance `second` (m), or if they cross.
-pub(super) fn examine_skin(
-    (a, b): (&Object, &Object),
-    pairs: &CandidatePairs,
-    (x0, x1): (&[Vec3], Option<&[Vec3]>),
-    second: f64,
-    params: &DetectParams,
-    found: &mut Vec<Candidate>,
-) {
-    let look = |pair: Pair| {
-        let way = x1.filter(|_| params.crossings);
-        let mut found = pair.examine(x0, way, second, &params.ccd)?;
-        found.share = SECOND_LINE;
-        found.inner.then_some(found)
-    };
-    let face_vertices = pairs.face_vertex.par_iter().with_min_len(CHUNK);
-    found.par_extend(face_vertices.filter_map(|&[f, v]| look(vertex_face(b, a, v, f))));
-    let edges = pairs.edge_edge.par_iter().with_min_len(CHUNK);
-    found.par_extend(edges.filter_map(|&[e, f]| look(edge_edge(a, b, e, f))));
+impl Search<'_> {
+    /// Keeps the pairs that matter. Edges that are said to touch nowhere, because the vertices around say the same, count
+    /// within the second distance all the same.
+    pub fn surfaces(&self, found: &mut Vec<Candidate>) {
+        let Self {
+            a, b, pairs, start, ..
+        } = *self;
+        let look = |v: &Object, f: &Object, pair: Pair| {
+            let (mut found, way) = self.measure(pair, self.params.margin)?;
+            let (ends, time) = match way {
+                Some(end) if !found.near => ([start, end], found.time),
+                _ => ([start; 2], 0.0),
+            };
+            let (a, b) = (v.surface(ends, time), f.surface(ends, time));
+            found.closest = touches_here(&found, a, b, [v.first, f.first]);
+            if !found.closest && self.folded(&found) {
+                found.closest = true;
+                found.share = SECOND_LINE;
+            }
+            let counts = !self.params.closest_only || found.closest || !found.near;
+            counts.then_some(found)
+        };
+        let vertex_faces = pairs.vertex_face.par_iter().with_min_len(CHUNK);
+        found.par_extend(vertex_faces.filter_map(|&[v, f]| look(a, b, vertex_face(a, b, v, f))));
+        let face_vertices = pairs.face_vertex.par_iter().with_min_len(CHUNK);
+        found.par_extend(face_vertices.filter_map(|&[f, v]| look(b, a, vertex_face(b, a, v, f))));
+        let edges = pairs.edge_edge.par_iter().with_min_len(CHUNK);
+        found.par_extend(edges.filter_map(|&[e, f]| look(a, b, edge_edge(a, b, e, f))));
+    }
+
+    /// Of cloth and the skin of a solid, keeps the pairs that vertices of the cloth say nothing about: insides of its
+    /// faces and of its edges. They count within the second distance, or if they cross.
+    pub fn skin(&self, found: &mut Vec<Candidate>) {
+        let Self { a, b, pairs, .. } = *self;
+        let look = |pair: Pair| {
+            let (mut found, _) = self.measure(pair, self.second)?;
+            found.share = SECOND_LINE;
+            found.inner.then_some(found)
+        };
+        let face_vertices = pairs.face_vertex.par_iter().with_min_len(CHUNK);
+        found.par_extend(face_vertices.filter_map(|&[f, v]| look(vertex_face(b, a, v, f))));
+        let edges = pairs.edge_edge.par_iter().with_min_len(CHUNK);
+        found.par_extend(edges.filter_map(|&[e, f]| look(edge_edge(a, b, e, f))));
+    }
+
+    /// Measures a pair within a margin (m); with the positions that it was followed to, if it was.
+    fn measure(&self, pair: Pair, margin: f64) -> Option<(Candidate, Option<&[Vec3]>)> {
+        let way = self.end.filter(|_| self.params.crossings);
+        let found = pair.examine(self.start, way, margin, &self.params.ccd)?;
+        Some((found, way))
+    }
+
+    /// Whether the insides of two edges of cloth are near, as in a fold.
+    fn folded(&self, found: &Candidate) -> bool {
+        let cloth = |p: &Party| matches!(p, Party::Cloth(_));
+        self.params.second == SecondLine::SkinsAndFolds
+            && found.near
+            && found.inner
+            && found.kind == Kind::EdgeEdge
+            && found.parties.iter().all(cloth)
+            && found.gap.length_squared() <= self.second * self.second
+    }
 }
