@@ -24,6 +24,11 @@ const PARALLEL_FROM: usize = 4096;
 /// Contacts a task.
 const PER_TASK: usize = 1024;
 
+/// Times the usual number of sweeps that there may be where heavy lies on light.
+const MORE: usize = 5;
+/// Change of velocity by a sweep at which they have settled, m/s.
+const SETTLED: f64 = 1e-3;
+
 /// How contacts give way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Softness {
@@ -48,6 +53,8 @@ pub struct Contacts {
     taken: Vec<u64>,
     answers: Vec<Vec3>,
     states: Vec<State>,
+    /// Sweeps of this step.
+    pub sweeps: usize,
 }
 
 impl Contacts {
@@ -56,6 +63,7 @@ impl Contacts {
         self.set.clear();
         self.rows.clear();
         self.origin.clear();
+        self.sweeps = 0;
         self.detect(world, &world.state.x, dt, NEAR, softness)
     }
 
@@ -182,34 +190,46 @@ impl Contacts {
         }
     }
 
-    /// Sweeps over all contacts: changes impulses and virtual velocities `p` (m/s).
+    /// Sweeps over all contacts: changes impulses and virtual velocities `p` (m/s). Where something heavy lies on something
+    /// light a few do not carry it; then there are more, until it has settled.
     pub fn sweep(&mut self, sweeps: usize, compliance: f64, inverse: &[f64], p: &mut [Vec3]) {
-        for _ in 0..sweeps {
-            let mut begin = 0;
-            for &end in &self.ends {
-                let rows = &mut self.rows[begin..end];
-                if rows.len() < PARALLEL_FROM || self.ends.len() == COLOURS {
-                    for row in rows {
-                        row.relax(compliance, inverse, p);
-                    }
-                } else {
-                    self.answers.resize(rows.len(), Vec3::ZERO);
-                    let from = &*p;
-                    rows.par_chunks(PER_TASK)
-                        .zip(self.answers.par_chunks_mut(PER_TASK))
-                        .for_each(|(rows, answers)| {
-                            for (row, answer) in rows.iter().zip(answers) {
-                                *answer = row.answer(from, compliance).0;
-                            }
-                        });
-                    for (row, r) in rows.iter_mut().zip(&self.answers) {
-                        row.push(*r - row.r, inverse, p);
-                        row.r = *r;
-                    }
-                }
-                begin = end;
+        for sweep in 1..=sweeps * MORE {
+            let moved = self.sweep_once(compliance, inverse, p);
+            self.sweeps += 1;
+            if sweep >= sweeps && moved <= SETTLED {
+                break;
             }
         }
+    }
+
+    /// One sweep; returns by how much it moved uneven contacts at most, m/s.
+    fn sweep_once(&mut self, compliance: f64, inverse: &[f64], p: &mut [Vec3]) -> f64 {
+        let mut moved: f64 = 0.0;
+        let mut begin = 0;
+        for &end in &self.ends {
+            let rows = &mut self.rows[begin..end];
+            if rows.len() < PARALLEL_FROM || self.ends.len() == COLOURS {
+                for row in rows {
+                    let r = row.answer(p, compliance).0;
+                    moved = moved.max(row.take(r, inverse, p));
+                }
+            } else {
+                self.answers.resize(rows.len(), Vec3::ZERO);
+                let from = &*p;
+                rows.par_chunks(PER_TASK)
+                    .zip(self.answers.par_chunks_mut(PER_TASK))
+                    .for_each(|(rows, answers)| {
+                        for (row, answer) in rows.iter().zip(answers) {
+                            *answer = row.answer(from, compliance).0;
+                        }
+                    });
+                for (row, r) in rows.iter_mut().zip(&self.answers) {
+                    moved = moved.max(row.take(*r, inverse, p));
+                }
+            }
+            begin = end;
+        }
+        moved
     }
 
     /// Adds the impulses of all contacts to the momentum of each vertex, kg m/s.

@@ -519,7 +519,7 @@ impl Stepper for Admm {
         phases.done("begin");
         self.iterate(world, dt, &mut report, &mut phases)?;
         self.conclude(world, dt, &mut report);
-        report.sweeps = (report.iterations + 1) * self.settings.sweeps;
+        report.sweeps = self.contacts.sweeps;
         finite(world, &self.x, &self.v, time)?;
         phases.done("finish");
         if self.settings.failsafe {

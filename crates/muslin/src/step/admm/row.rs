@@ -14,14 +14,24 @@ pub struct Row {
     friction: [f64; 2],
     /// Velocity per impulse, 1/kg; zero if nothing can move.
     response: f64,
+    /// Whether one side is far lighter than the other: sweeps then need many turns.
+    pub uneven: bool,
     /// Impulse in the frame, N s.
     pub r: Vec3,
 }
+
+/// Ratio of contact weights from which on a contact is uneven.
+const UNEVEN: f64 = 16.0;
 
 impl Row {
     /// A contact that has the impulse `r` (N s, in its frame) so far. `inverse` is the inverse of each vertex's contact
     /// weight, 1/kg.
     pub fn new(contact: &Contact, r: Vec3, inverse: &[f64]) -> Self {
+        let mut sides = [0.0; 2];
+        for (n, w) in contact.arms() {
+            sides[usize::from(w < 0.0)] += w * w * inverse[n];
+        }
+        let [heavy, light] = [sides[0].min(sides[1]), sides[0].max(sides[1])];
         Self {
             nodes: contact
                 .nodes
@@ -30,7 +40,8 @@ impl Row {
             frame: contact.frame,
             offset: contact.offset,
             friction: contact.friction,
-            response: contact.arms().map(|(n, w)| w * w * inverse[n]).sum(),
+            response: heavy + light,
+            uneven: heavy > 0.0 && light > UNEVEN * heavy,
             r,
         }
     }
@@ -66,14 +77,20 @@ impl Row {
         }
     }
 
-    /// Takes the impulse that obeys the law while all other contacts keep theirs.
+    /// Takes an impulse (N s, in the frame) in place of the one so far; returns by how much an uneven contact moves, m/s.
     #[inline]
-    pub fn relax(&mut self, compliance: f64, inverse: &[f64], p: &mut [Vec3]) {
-        let r = self.answer(p, compliance).0;
+    pub fn take(&mut self, r: Vec3, inverse: &[f64], p: &mut [Vec3]) -> f64 {
         // Many contacts in a pile carry nothing, before and after.
-        if r != self.r {
-            self.push(r - self.r, inverse, p);
-            self.r = r;
+        if r == self.r {
+            return 0.0;
+        }
+        let change = r - self.r;
+        self.push(change, inverse, p);
+        self.r = r;
+        if self.uneven {
+            self.response * change.length()
+        } else {
+            0.0
         }
     }
 
@@ -183,6 +200,7 @@ mod tests {
             offset: Vec3::ZERO,
             friction: [0.5; 2],
             response: 2.0,
+            uneven: false,
             r: Vec3::ZERO,
         };
         for (v, state) in [
