@@ -110,23 +110,29 @@ impl Anderson {
             let (x, g, f_last, g_last, older) = this;
             let first = task * PER_TASK;
             let mut sums = Sums::default();
+            // Products are summed by component, so that additions need not wait for each other.
+            let mut square = Vec3::ZERO;
             for i in 0..f.len() {
                 f[i] = g[first + i] - x[first + i];
                 df[i] = (f[i] - f_last[first + i]).as_vec3();
                 dg[i] = (g[first + i] - g_last[first + i]).as_vec3();
-                sums.square += f[i].dot(f[i]);
+                square += f[i] * f[i];
             }
+            sums.square = square.element_sum();
             for (j, older) in older.iter().enumerate() {
                 let other = if j == k {
                     &*df
                 } else {
                     &older[first..first + f.len()]
                 };
+                let (mut with_newest, mut with_step) = (Vec3::ZERO, Vec3::ZERO);
                 for ((other, df), f) in other.iter().zip(&*df).zip(&*f) {
                     let other = other.as_dvec3();
-                    sums.with_newest[j] += other.dot(df.as_dvec3());
-                    sums.with_step[j] += other.dot(*f);
+                    with_newest += other * df.as_dvec3();
+                    with_step += other * *f;
                 }
+                sums.with_newest[j] = with_newest.element_sum();
+                sums.with_step[j] = with_step.element_sum();
             }
             sums
         };

@@ -15,7 +15,7 @@ use muslin_linalg::Vec3;
 const PER_TASK: usize = 128;
 /// Sweeps between looks at the error: a look takes nearly as long as a sweep, so far from the goal they are rarer.
 const SWEEPS_PER_CHECK: usize = 5;
-const SWEEPS_FAR_OFF: usize = 15;
+const SWEEPS_FAR_OFF: usize = 20;
 /// Error over the tolerance that is far from the goal.
 const FAR: f64 = 10.0;
 

@@ -202,7 +202,7 @@ impl Block {
             }
             alpha = next;
             // The next step would be of the size of this one's square; of a similar problem it is left to the next one.
-            if g.abs() < if guess > 0.0 { 1e-6 } else { 1e-8 } * log_slope {
+            if g.abs() < if guess > 0.0 { 1e-4 } else { 1e-8 } * log_slope {
                 break;
             }
         }
