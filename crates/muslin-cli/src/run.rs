@@ -189,6 +189,19 @@ fn report(summary: &Summary, folder: &Path) {
             summary.trapped_steps
         );
     }
+    if summary.yielding_steps > 0 {
+        let place = summary.first_yielding.map_or(String::new(), |first| {
+            let [x, y, z] = first.position;
+            format!(
+                ", first at {:.3} s near ({x:.4}, {y:.4}, {z:.4})",
+                first.time
+            )
+        });
+        println!(
+            "  contacts contradicted each other or what is held, and gave way, in {} steps{place}",
+            summary.yielding_steps
+        );
+    }
     if let Some(n) = summary.intersecting_frames.filter(|n| *n > 0) {
         println!("  triangles cross in {n} frames (see steps.jsonl)");
     }

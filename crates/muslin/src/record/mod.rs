@@ -20,4 +20,4 @@ pub use recorded_scene::recorded_scene;
 pub use run_folder::{Existing, RunFolder};
 pub use saved::{load, save};
 pub use split::Split;
-pub use summary::{Expectation, Series, Summary};
+pub use summary::{Expectation, Incident, Series, Summary};

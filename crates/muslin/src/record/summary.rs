@@ -36,6 +36,15 @@ pub struct Expectation {
     pub met: bool,
 }
 
+/// When and where something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Incident {
+    /// Time at the end of the step, s.
+    pub time: f64,
+    /// Place, m.
+    pub position: [f64; 3],
+}
+
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -63,6 +72,12 @@ pub struct Summary {
     /// Steps in which obstacles or pins closed on cloth.
     #[serde(default)]
     pub trapped_steps: usize,
+    /// Steps in which contacts contradicted each other or what is held, and gave way.
+    #[serde(default)]
+    pub yielding_steps: usize,
+    /// Where that was first: time (s) and place (m).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_yielding: Option<Incident>,
     /// Frames in which triangles cross, the initial one aside; none if nobody looked.
     pub intersecting_frames: Option<usize>,
     /// Means and maxima of the step reports.
@@ -110,7 +125,8 @@ impl Summary {
         let mut linear_solver = BTreeMap::new();
         let (mut count, mut unconverged, mut time) = (0, 0, 0.0);
         let mut intersecting = None;
-        let (mut failsafe_steps, mut trapped_steps) = (0, 0);
+        let (mut failsafe_steps, mut trapped_steps, mut yielding_steps) = (0, 0, 0);
+        let mut first_yielding = None;
         let mut expected = Gather::default();
         for line in std::io::BufReader::new(file).lines() {
             let line = line.map_err(RecordError::io(steps))?;
@@ -121,6 +137,13 @@ impl Summary {
             unconverged += usize::from(!r.converged);
             failsafe_steps += usize::from(r.failsafe);
             trapped_steps += usize::from(r.trapped > 0);
+            yielding_steps += usize::from(r.yielding > 0);
+            first_yielding = first_yielding.or_else(|| {
+                r.yielding_at.map(|position| Incident {
+                    time: r.time,
+                    position,
+                })
+            });
             if let Some(n) = r.intersections {
                 *intersecting.get_or_insert(0) += usize::from(n > 0);
             }
@@ -189,6 +212,8 @@ impl Summary {
             unconverged_steps: unconverged,
             failsafe_steps,
             trapped_steps,
+            yielding_steps,
+            first_yielding,
             intersecting_frames: intersecting,
             statistics: statistics.finish(),
             seconds,
