@@ -70,6 +70,8 @@ frame_rate = 60
 
 [solver]
 time_step = 0.002
+[solver.implicit]
+tolerance = 1e-8
 
 [contact]
 friction = 0.6
@@ -95,20 +97,10 @@ kind = "highest"
 of = "pair2a_left"
 expect = { value = 0.1605, tolerance = 0.001 }
 
-# Still within a micrometre for a second, upwards and sideways.
 [[measure]]
-name = "sinking of the second storey"
-kind = "highest"
-of = "pair2a_left"
-expect = { value = 0, tolerance = 1e-6, at = "range", from = 3.0 }
-
-[[measure]]
-name = "creeping of the lowest storey"
-kind = "position"
-of = "pair1b_left"
-points = [[0, 0, 0.08]]
-direction = [1, 0, 0]
-expect = { value = 0, tolerance = 1e-6, at = "range", from = 3.0 }
+name = "speed after settling"
+kind = "largest_speed"
+expect = { value = 0, tolerance = 1e-6, at = "max", from = 3.0 }
 "#;
     text
 }

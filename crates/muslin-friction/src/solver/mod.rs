@@ -35,6 +35,8 @@ pub struct Solver {
     dual: Dual,
     start: Kept,
     reached: Kept,
+    /// The last answer on the way to the whole friction.
+    answered: Kept,
     polished: Kept,
     force: Vec<Vec3>,
 }

@@ -20,8 +20,12 @@ const MANY_NODES: usize = 5000;
 const NEAR: f64 = 100.0;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 2e-5;
-/// Steps in which friction is raised, one try after the other.
-const STAGES: [usize; 2] = [5, 20];
+/// Part of the friction by which it is raised at first, and the least: a step that finds no answer is tried again with a
+/// quarter of it.
+const RAISE: f64 = 0.2;
+const LEAST_RAISE: f64 = RAISE / 64.0;
+/// Steps in which it is raised at most: with few contacts, few nodes, and else.
+const MOST_RAISES: [usize; 3] = [100, 26, 6];
 
 impl Solver {
     /// Sweeps where the system is soft enough for them; full Newton steps where it is not or contacts are few, for what
@@ -83,11 +87,12 @@ impl Solver {
         let few = x.r.len() <= SOME_CONTACTS;
         let small = x.v.len() <= MANY_NODES;
         if few || before.merit() < NEAR * params.tolerance {
-            for stages in &STAGES[..if small { 2 } else { 1 }] {
-                if !report.converged {
-                    self.raise_friction(problem, params, *stages, x, report);
-                }
-            }
+            let most = match (few, small) {
+                (true, _) => MOST_RAISES[0],
+                (false, true) => MOST_RAISES[1],
+                (false, false) => MOST_RAISES[2],
+            };
+            self.raise_friction(problem, params, most, x, report);
         }
         if !report.converged && few {
             self.condensed(problem, params, x, report);
@@ -102,21 +107,26 @@ impl Solver {
     }
 
     /// The problem without friction, then with more and more of it, each from the answer of the one before. Bodies that
-    /// wedge each other often have several states close to an answer, and this leads past the wrong ones.
+    /// wedge each other often have several states close to an answer, and this leads past the wrong ones. Where an answer is
+    /// lost on the way, smaller steps are tried; if none is small enough, it goes on from where it got.
     fn raise_friction(
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
-        stages: usize,
+        most: usize,
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
         let mut eased = std::mem::take(&mut self.eased);
-        for stage in 0..=stages {
-            let share = stage as f64 / stages as f64;
+        let (mut share, mut raise): (f64, f64) = (0.0, 0.0);
+        for left in (0..most).rev() {
+            // What is left of the steps has to reach the whole friction.
+            let whole = left == 0 || raise >= 1.0 - share;
+            raise = raise.min(1.0 - share);
+            let next = if whole { 1.0 } else { share + raise };
             eased.clear();
             eased.extend(problem.contacts.iter().map(|contact| Contact {
-                friction: contact.friction.map(|f| share * f),
+                friction: contact.friction.map(|f| next * f),
                 ..*contact
             }));
             let problem = FrictionProblem {
@@ -125,6 +135,22 @@ impl Solver {
             };
             self.make_ready(&problem, true);
             self.usual_ways(&problem, params, x, report);
+            let patient = RAISE * left as f64 >= 1.0 - share;
+            if !report.converged && raise > LEAST_RAISE && patient {
+                self.answered.restore(x.v, x.r);
+                raise *= 0.25;
+                continue;
+            }
+            if whole {
+                break;
+            }
+            self.answered.keep(x.v, x.r);
+            share = next;
+            raise = if raise == 0.0 {
+                RAISE
+            } else {
+                (2.0 * raise).min(RAISE)
+            };
         }
         self.eased = eased;
     }

@@ -15,8 +15,6 @@ pub struct ContactParams {
     pub recovery: f64,
     /// Speed at which it is made up for at most, m/s.
     pub recovery_speed: f64,
-    /// Cosine between the ways in which two contacts push from which on one is enough.
-    pub alike: f64,
 }
 
 /// What is remembered of a contact so that the next step starts from it.
@@ -171,16 +169,16 @@ impl ContactSet {
             self.parties.push(c.parties);
             self.positions.push(position);
         }
-        self.drop_redundant(first, nodes, params.alike);
+        self.drop_redundant(first, nodes);
     }
 
     /// Of the contacts from `first` on, leaves out those that say what another says. Earlier ones are not asked: what
     /// was found since crosses although they were obeyed.
-    fn drop_redundant(&mut self, first: usize, vertices: usize, alike: f64) {
+    fn drop_redundant(&mut self, first: usize, vertices: usize) {
         let contacts = &self.contacts[first..];
         let impulses = &mut self.impulses[first..];
         self.redundancy
-            .judge(alike, vertices, contacts, &self.parties[first..], impulses);
+            .judge(vertices, contacts, &self.parties[first..], impulses);
         let mut to = first;
         for i in 0..self.redundancy.keep.len() {
             if self.redundancy.keep[i] {

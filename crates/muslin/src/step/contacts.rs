@@ -9,21 +9,8 @@ use muslin_friction::{
 };
 use muslin_linalg::{BlockMatrix, Vec3};
 
-/// Making up for a missing distance all at once would throw things apart. Contacts that say nearly the same leave open how
-/// they share a load, and an exact solver spends its time on that: asked for 1e-8 m/s, a house of cards missed it in 15 of
-/// its first 549 steps with 0.999, in none with this.
-const HABITS: Habits = Habits {
-    recovery: 0.2,
-    alike: 0.95,
-};
-
-/// How a method makes contacts of what is found.
-pub(super) struct Habits {
-    /// Fraction of a missing distance made up for in a step.
-    pub recovery: f64,
-    /// See [`ContactParams`].
-    pub alike: f64,
-}
+/// Fraction of a missing distance made up for in a step: all at once would throw things apart.
+const RECOVERY: f64 = 0.2;
 
 /// Matrix, imbalance of momentum and free coordinates of a linearised step.
 type System<'a> = (&'a BlockMatrix, &'a [Vec3], &'a [[bool; 3]]);
@@ -52,7 +39,7 @@ pub(super) fn detect(
     end: &[Vec3],
     dt: f64,
     near: f64,
-    habits: &Habits,
+    recovery: f64,
 ) -> Result<usize, StepError> {
     if world.contact.between == Between::Nothing {
         return Ok(0);
@@ -73,8 +60,7 @@ pub(super) fn detect(
         })?;
     let params = ContactParams {
         dt,
-        recovery: habits.recovery,
-        alike: habits.alike,
+        recovery,
         recovery_speed: world.contact.recovery_speed,
     };
     let before = set.contacts.len();
@@ -106,13 +92,13 @@ impl ContactPhase {
         self.shifted.clear();
         self.states.clear();
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, predicted, dt, NEAR, &HABITS).map(|_| ())
+        detect(world, detector, set, predicted, dt, NEAR, RECOVERY).map(|_| ())
     }
 
     /// Looks whether the motion to `end` (m) crosses anything; adds it to the contacts and says how much there is.
     pub fn look(&mut self, world: &World, end: &[Vec3], dt: f64) -> Result<usize, StepError> {
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, end, dt, 0.0, &HABITS)
+        detect(world, detector, set, end, dt, 0.0, RECOVERY)
     }
 
     /// Solves `A c + b = Jᵀ r` with contact for the correction `c` of the velocities `base` (m/s).

@@ -6,17 +6,13 @@
 
 use super::row::Row;
 use crate::contact::{ContactSet, Detector, NEAR};
-use crate::step::contacts::{Habits, detect};
+use crate::step::contacts::detect;
 use crate::step::{StepError, StepReport};
 use crate::world::World;
 use muslin_friction::State;
 use muslin_linalg::Vec3;
 use rayon::prelude::*;
 
-/// Contacts stand for each other only if they are the same but for a few hundredths of an edge: one that carries a heavy
-/// stack lifts a free corner even with a small weight. With 0.95 contacts took turns, and corners of twenty sheets went up and
-/// down with them.
-const ALIKE: f64 = 0.999;
 /// Colours told apart by a bit set; contacts beyond are answered one after the other.
 const COLOURS: usize = 64;
 /// Contacts of a colour from which on threads pay.
@@ -88,11 +84,7 @@ impl Contacts {
     ) -> Result<(), StepError> {
         let known = self.set.contacts.len();
         let (detector, set) = (&mut self.detector, &mut self.set);
-        let habits = Habits {
-            recovery: softness.recovery,
-            alike: ALIKE,
-        };
-        detect(world, detector, set, end, dt, near, &habits)?;
+        detect(world, detector, set, end, dt, near, softness.recovery)?;
         self.set.drop_known(known);
         Ok(())
     }
