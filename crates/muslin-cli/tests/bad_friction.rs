@@ -234,6 +234,24 @@ const REPLACED: &[(&str, &str, &str, &[&str])] = &[
         &["obstacles do not touch each other"],
     ),
     (
+        "materials of obstacles",
+        "[\"sheet\", \"sheet\"]",
+        "[\"steel\", \"steel\"]",
+        &["obstacles do not touch each other", "scene.toml:16"],
+    ),
+    (
+        "all surfaces",
+        "\"steel\"",
+        "\"any\"",
+        &["`any` stands for all surfaces", "scene.toml:13"],
+    ),
+    (
+        "directions of a pair that does not meet",
+        "[[measure]]",
+        "[[friction]]\nbetween = [\"wool\", \"steel\"]\nalong = 1\nacross = 2\ndirections = [[0, 0], [1]]\n[[measure]]",
+        &["friction.1.directions.0"],
+    ),
+    (
         "pair twice",
         "[[measure]]",
         "[[friction]]\nbetween = [\"sheet\", \"sheet\"]\ncoefficient = 1\n[[measure]]",

@@ -1,6 +1,7 @@
 //! One condition on velocities: two features may approach each other only so fast.
 
 use crate::contact::{Candidate, Features, NO_VERTEX};
+use crate::material::Cone;
 use crate::world::World;
 use muslin_linalg::Vec3;
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ pub struct Row {
     pub surface: Vec3,
     /// Least normal component of the relative velocity, m/s.
     pub least: f64,
-    /// Friction coefficient.
-    pub friction: f64,
+    /// Friction; its first axis is the normal.
+    pub cone: Cone,
 }
 
 /// Gap that is always asked for at the end of a step, m: four times the separation of the detector.
@@ -28,7 +29,7 @@ pub const LEAST_GAP: f64 = 4e-6;
 impl Row {
     /// The condition that two features found to meet stay apart. The first time they may come half as near as they are,
     /// or to a quarter of their thickness (m); `again`, no nearer.
-    pub fn new(c: &Candidate, thickness: f64, friction: f64, dt: f64, again: bool) -> Self {
+    pub fn new(c: &Candidate, thickness: f64, cone: Cone, dt: f64, again: bool) -> Self {
         let gap = c.gap.dot(c.normal);
         let kept = if again {
             gap
@@ -41,7 +42,7 @@ impl Row {
             normal: c.normal,
             surface: c.surface_velocity,
             least: (kept.max(LEAST_GAP) - gap) / dt,
-            friction,
+            cone,
         }
     }
 
@@ -83,17 +84,29 @@ impl Row {
             return false;
         }
         self.push(missing / compliance, self.normal, inverse_mass, v);
-        let sliding = u - self.normal * u.dot(self.normal);
-        let speed = sliding.length();
-        if speed > 0.0 && self.friction > 0.0 {
-            let against = -sliding / speed;
+        let resistance = self.resistance(u);
+        if let Some(against) = resistance.try_normalize() {
             let compliance = self.compliance(against, inverse_mass);
             if compliance > 0.0 {
-                let change = (self.friction * missing).min(speed);
+                let change = (resistance.length() * missing).min(-u.dot(against));
                 self.push(change / compliance, against, inverse_mass, v);
             }
         }
         true
+    }
+
+    /// Friction per normal impulse against sliding with a relative velocity (m/s): of all that the cone allows, that which
+    /// takes most energy away.
+    fn resistance(&self, velocity: Vec3) -> Vec3 {
+        let [a, b] = self.cone.friction;
+        let local = self.cone.frame * velocity;
+        let (y, z) = (a * local.y, b * local.z);
+        let scale = y.hypot(z);
+        if scale > 0.0 {
+            self.cone.frame.transpose() * (Vec3::new(0.0, a * y, b * z) / -scale)
+        } else {
+            Vec3::ZERO
+        }
     }
 }
 
@@ -116,9 +129,8 @@ impl Rows {
             let key = c.features();
             let thickness = world.distance_kept(c.parties);
             let cone = world.cone(c.parties, c.vertices, c.weights, c.normal, x);
-            let friction = 0.5 * (cone.friction[0] + cone.friction[1]);
             let known = self.place.get(&key).copied();
-            let row = Row::new(c, thickness, friction, dt, known.is_some());
+            let row = Row::new(c, thickness, cone, dt, known.is_some());
             if let Some(i) = known {
                 self.rows[i] = row;
             } else {

@@ -5,6 +5,7 @@ use super::rigid::{Member, RigidMotion};
 use super::row::Row;
 use super::*;
 use crate::contact::Party;
+use crate::material::Cone;
 use crate::scene::{Override, SceneSource};
 use crate::simulation::Simulation;
 use serde::Deserialize;
@@ -124,7 +125,7 @@ fn row(c: &Constraint) -> Row {
         normal: Vec3::from_array(c.normal),
         surface: Vec3::ZERO,
         least: 0.0,
-        friction: 0.5,
+        cone: Cone::isotropic(Vec3::from_array(c.normal), 0.5),
     }
 }
 

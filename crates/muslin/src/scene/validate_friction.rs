@@ -1,6 +1,7 @@
 //! Checks of friction that need no names: coefficients and directions.
 
 use super::{DirectionSpec, FrictionPair, FrictionValue, NamedDirection, SceneError, SceneFile};
+use crate::material::ANY;
 
 pub(super) fn friction(scene: &SceneFile) -> Result<(), SceneError> {
     if let Some(c) = scene.contact.friction {
@@ -20,16 +21,23 @@ pub(super) fn friction(scene: &SceneFile) -> Result<(), SceneError> {
         if let Some(value) = &obstacle.friction {
             self::value(&format!("obstacle.{name}.friction"), value, false)?;
         }
-        if obstacle
-            .material
-            .as_ref()
-            .is_some_and(|m| m.trim().is_empty())
-        {
-            return Err(SceneError::at(
-                format!("obstacle.{name}.material"),
-                "the material has no name",
-                "name it, such as \"steel\", or leave the key out",
-            ));
+        let key = || format!("obstacle.{name}.material");
+        match obstacle.material.as_deref().map(str::trim) {
+            Some("") => {
+                return Err(SceneError::at(
+                    key(),
+                    "the material has no name",
+                    "name it, such as \"steel\", or leave the key out",
+                ));
+            }
+            Some(ANY) => {
+                return Err(SceneError::at(
+                    key(),
+                    format!("`{ANY}` stands for all surfaces in [[friction]]"),
+                    "choose another name, such as \"steel\", or leave the key out",
+                ));
+            }
+            _ => {}
         }
     }
     for (i, entry) in scene.friction.iter().enumerate() {
@@ -91,6 +99,10 @@ fn pair(key: &str, pair: &FrictionPair) -> Result<(), SceneError> {
         if let Some(value) = value {
             coefficient(&format!("{key}.{name}"), value)?;
         }
+    }
+    for (k, d) in pair.directions.iter().flatten().enumerate() {
+        let key = format!("{key}.directions.{k}");
+        direction(&key, d, true).or_else(|_| direction(&key, d, false))?;
     }
     match (pair.coefficient, pair.along, pair.across) {
         (Some(_), None, None) if pair.isotropic.is_none() && pair.directions.is_none() => Ok(()),

@@ -132,11 +132,7 @@ pub(super) fn typed_entries<'a>(
             )?);
         }
         let names = [names[0].clone(), names[1].clone()];
-        if let [
-            Name::Object(Party::Obstacle(_)),
-            Name::Object(Party::Obstacle(_)),
-        ] = names
-        {
+        if names.iter().all(|n| is_of_obstacles(n, scene, surfaces)) {
             return Err(SceneError::at(
                 format!("{key}.between"),
                 "obstacles do not touch each other",
@@ -158,6 +154,22 @@ pub(super) fn typed_entries<'a>(
         entries.push(Entry { index, names, pair });
     }
     Ok(entries)
+}
+
+/// Whether only obstacles can go by a name.
+fn is_of_obstacles(name: &Name, scene: &SceneFile, surfaces: &[Surface]) -> bool {
+    match name {
+        Name::Object(party) => matches!(party, Party::Obstacle(_)),
+        Name::Surface(s) => {
+            let cloth = surfaces.iter().any(|c| c.is_cloth() && c.is_of(s));
+            let fibre = |n| shipped_fabric(n).is_some_and(|f| f.fibre.as_deref() == Some(s));
+            let could_be = s == ANY
+                || scene.fabric.contains_key(s)
+                || shipped_fabrics().any(|n| n == s || fibre(n))
+                || shipped_solids().any(|n| n == s);
+            !cloth && !could_be
+        }
+    }
 }
 
 /// Finds what a name means, or says what it might.

@@ -7,8 +7,8 @@
 use crate::contact::{Candidate, Features, NO_VERTEX, Party, Remembered, Touch};
 use crate::failsafe::row::Row;
 use crate::world::{Body, World};
-use muslin_friction::State;
-use muslin_linalg::Vec3;
+use muslin_friction::{State, solve_one};
+use muslin_linalg::{Mat3, Vec3};
 
 /// Part of an overlap that may be made up for in a step.
 const RECOVERY: f64 = 0.1;
@@ -104,7 +104,7 @@ impl Repulsions {
                 normal: c.normal,
                 surface: c.surface_velocity,
                 least: 0.0,
-                friction: 0.5 * (cone.friction[0] + cone.friction[1]),
+                cone,
             };
             let first: Vec3 = row
                 .parts()
@@ -291,13 +291,21 @@ impl Near {
         // Tangents resist like the normal does, for masses are the same on all axes but those on which a vertex is held;
         // there the next sweep does the rest.
         let rub = self.held - n * pressed - (u - n * approach) / self.compliance;
-        let most = self.row.friction * normal;
-        let kept = if rub.length_squared() > most * most {
-            most / rub.length()
+        let [along, across] = self.row.cone.friction;
+        let new = if along == across {
+            let most = along * normal;
+            let kept = if rub.length_squared() > most * most {
+                most / rub.length()
+            } else {
+                1.0
+            };
+            n * normal + rub * kept
         } else {
-            1.0
+            let frame = self.row.cone.frame;
+            let stop = n * (pressed + (least - approach) / self.compliance) + rub;
+            let resists = Mat3::from_diagonal(Vec3::splat(1.0 / self.compliance));
+            frame.transpose() * solve_one(&resists, frame * stop, self.row.cone.friction).r
         };
-        let new = n * normal + rub * kept;
         let change = new - self.held;
         self.held = new;
         self.push(change, inverse_mass, v);
