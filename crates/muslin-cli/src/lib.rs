@@ -52,6 +52,8 @@ impl From<StepError> for Failure {
 
 /// Parses the process's arguments and runs the command.
 pub fn main() -> ExitCode {
+    // Who reads only the first lines (`muslin scenes | head`) ends the command quietly.
+    sigpipe::reset();
     let arguments = args::Arguments::parse();
     let result = match arguments.command {
         args::Command::Run(options) => run::run(&options),

@@ -338,3 +338,17 @@ fn obstacles_are_recorded_once_or_as_they_move() {
     assert!(summary.contains("\"intersecting_frames\": 0"), "{summary}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// As in `muslin scenes | head -1`: whoever reads has gone before all is written.
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_muslin"))
+        .arg("schema")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stderr.is_empty(), "{:?}", output.stderr);
+}
