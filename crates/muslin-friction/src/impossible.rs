@@ -12,17 +12,19 @@ use muslin_linalg::Vec3;
 /// Rounds of projections.
 const ROUNDS: usize = 1000;
 /// A violation that keeps this share through the second half of the rounds is there to stay.
-const KEPT: f64 = 0.9;
+const KEPT: f64 = 0.95;
 
-/// Contacts that contradict each other, ascending; empty if all can be obeyed. Only for problems that a solver gave up.
-pub(crate) fn impossible(given: &Given, start: &[Vec3], tolerance: f64) -> Vec<u32> {
-    let contacts = given.contacts;
-    let squeezed = circle(given, start, tolerance, |_, u| {
+/// Contacts that no velocities part all of, ascending; empty if some do.
+pub(crate) fn squeezed(given: &Given, start: &[Vec3], tolerance: f64) -> Vec<u32> {
+    circle(given, start, tolerance, |_, u| {
         Vec3::new(u.x.max(0.0), u.y, u.z)
-    });
-    if !squeezed.is_empty() {
-        return squeezed;
-    }
+    })
+}
+
+/// Contacts that friction may not let part, ascending. There may be an answer all the same: cloth that slides between two
+/// plates, for instance.
+pub(crate) fn jammed(given: &Given, start: &[Vec3], tolerance: f64) -> Vec<u32> {
+    let contacts = given.contacts;
     circle(given, start, tolerance, |c, u| contacts[c].cone.part(u))
 }
 
@@ -76,7 +78,7 @@ fn circle(
         }
     }
     (0..contacts.len())
-        .filter(|c| violation[*c] > 10.0 * tolerance && violation[*c] > KEPT * halfway[*c])
+        .filter(|c| violation[*c] > tolerance && violation[*c] > KEPT * halfway[*c])
         .map(|c| c as u32)
         .collect()
 }

@@ -159,7 +159,8 @@ fn single(contacts: Vec<Contact>) -> Family {
 
 #[test]
 fn opposed_planes_on_one_node_yield() {
-    for gap in [-0.1, -5.0] {
+    // The last contradicts itself by a few tolerances only.
+    for gap in [-0.1, -5.0, -2e-8] {
         let family = single(vec![
             obstacle(0, Vec3::Z, 0.5, gap),
             obstacle(0, -Vec3::Z, 0.5, gap),

@@ -7,7 +7,7 @@ use crate::FrictionError;
 use crate::admm::{Admm, Passes};
 use crate::dual::Dual;
 use crate::gauss_seidel::GaussSeidel;
-use crate::impossible::impossible;
+use crate::impossible::{jammed, squeezed};
 use crate::kept::Kept;
 use crate::newton::Newton;
 use crate::outlook::stiffness_ratio;
@@ -20,6 +20,10 @@ use muslin_linalg::Vec3;
 
 /// Sweeps that give Newton a fair start.
 const START_SWEEPS: usize = 20;
+/// Contacts up to which Newton comes before splitting, condensing the system to them is worth a try, and patience is cheap.
+const SOME_CONTACTS: usize = 600;
+/// Part of the usual patience that contacts which are likely jammed get.
+const HURRY: usize = 10;
 /// Without inertia given, errors of sheets stiffer than this are not believed.
 const BLIND_RATIO: f64 = 1e4;
 
@@ -41,6 +45,20 @@ pub struct Solver {
     force: Vec<Vec3>,
 }
 
+/// Less patience with many contacts that may well be jammed: a step of a stack under a press would take minutes.
+fn hurried(params: &SolveParams, contacts: usize, jammed: bool) -> SolveParams {
+    let part = if jammed && contacts > SOME_CONTACTS {
+        HURRY
+    } else {
+        1
+    };
+    SolveParams {
+        max_factorisations: params.max_factorisations.div_ceil(part),
+        max_admm_iterations: params.max_admm_iterations.div_ceil(part),
+        ..*params
+    }
+}
+
 /// The unknowns of a solve.
 struct Unknowns<'a> {
     v: &'a mut [Vec3],
@@ -60,7 +78,8 @@ impl Solver {
     ) -> Result<SolveReport, FrictionError> {
         validate(problem, params.tolerance, v, r)?;
         self.compliance.clear();
-        self.make_ready(problem, params.method == Method::Auto);
+        let auto = params.method == Method::Auto;
+        self.make_ready(problem, auto);
         let mut report = SolveReport::default();
         let mut x = Unknowns { v, r };
         for (r, contact) in x.r.iter_mut().zip(&self.ready.contacts) {
@@ -68,19 +87,35 @@ impl Solver {
                 *r = Vec3::ZERO;
             }
         }
-        self.attempt(problem, params, &mut x, &mut report);
+        if auto {
+            self.quick_ways(problem, params, &mut x, &mut report);
+        } else {
+            self.attempt(problem, params, &mut x, &mut report);
+        }
         if !report.converged {
-            let against = impossible(&self.ready.given(problem), x.v, params.tolerance);
+            let tolerance = params.tolerance;
+            let mut against = squeezed(&self.ready.given(problem), x.v, tolerance);
+            if against.is_empty() {
+                against = jammed(&self.ready.given(problem), x.v, tolerance);
+                if auto {
+                    let params = hurried(params, x.r.len(), !against.is_empty());
+                    self.patient_ways(problem, &params, &mut x, &mut report);
+                }
+                if report.converged {
+                    against.clear();
+                }
+            }
             if !against.is_empty() {
-                self.yield_to(problem, &against, params.method == Method::Auto, &mut x);
+                self.yield_to(problem, &against, auto, &mut x);
                 report.yielding = against;
-                self.attempt(problem, params, &mut x, &mut report);
+                let params = hurried(params, x.r.len(), true);
+                self.attempt(problem, &params, &mut x, &mut report);
             }
         }
-        if !report.converged && report.yielding.is_empty() && params.method == Method::Auto {
+        if !report.converged && report.yielding.is_empty() && auto {
             self.rare_ways(problem, params, &mut x, &mut report);
         }
-        if !report.converged && params.method == Method::Auto {
+        if !report.converged && auto {
             self.last_resort(problem, params, &mut x, &mut report);
         }
         self.report_immovable(problem, params.tolerance, x.v, &mut report);

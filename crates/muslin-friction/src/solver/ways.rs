@@ -1,6 +1,6 @@
 //! Which stage follows which.
 
-use super::{Solver, Unknowns};
+use super::{SOME_CONTACTS, Solver, Unknowns};
 use crate::admm::Passes;
 use crate::problem::{Contact, FrictionProblem};
 use crate::report::{SolveParams, SolveReport};
@@ -12,8 +12,6 @@ const WORTHWHILE_SWEEPS: f64 = 200.0;
 const LAST_SWEEPS: usize = 400;
 const MOST_SWEEPS: usize = 20_000;
 const LAST_VISITS: usize = 8_000_000;
-/// Contacts up to which Newton comes before splitting, and up to which condensing the system to them is worth a try.
-const SOME_CONTACTS: usize = 600;
 /// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
 const MANY_NODES: usize = 5000;
 /// Errors over the tolerance from which full Newton steps are likely to arrive.
@@ -28,10 +26,23 @@ const LEAST_RAISE: f64 = RAISE / 64.0;
 const MOST_RAISES: [usize; 3] = [100, 26, 6];
 
 impl Solver {
-    /// Sweeps where the system is soft enough for them; full Newton steps where it is not or contacts are few, for what
-    /// rests then rests to the last bit; then splitting, which has the contacts nearly right when it stalls, so that
-    /// cautious steps can finish.
+    /// What solves all but hard problems.
     pub(super) fn usual_ways(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        self.quick_ways(problem, params, x, report);
+        if !report.converged {
+            self.patient_ways(problem, params, x, report);
+        }
+    }
+
+    /// Sweeps where the system is soft enough for them; full Newton steps where it is not or contacts are few, for what
+    /// rests then rests to the last bit; then splitting.
+    pub(super) fn quick_ways(
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
@@ -57,8 +68,19 @@ impl Solver {
         // What was given is the better start: sweeps have spoilt its slow motions.
         self.start.restore(x.v, x.r);
         self.alternate(problem, params, Passes::First, x, report);
+        self.stop_drift(problem, params, x, report);
+    }
+
+    /// Splitting has the contacts nearly right when it stalls, so that cautious steps can finish; or more of it.
+    pub(super) fn patient_ways(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
         let near = |report: &SolveReport| report.merit() < NEAR * params.tolerance;
-        if !report.converged && near(report) && x.v.len() <= MANY_NODES {
+        if near(report) && x.v.len() <= MANY_NODES {
             self.finish(problem, params, x, report);
         }
         if !report.converged {
@@ -67,8 +89,19 @@ impl Solver {
         if !report.converged && near(report) {
             self.finish(problem, params, x, report);
         }
-        if report.converged && few && drifts(report) {
-            // The contacts are right now, and from there full steps lead to where nothing drifts.
+        self.stop_drift(problem, params, x, report);
+    }
+
+    /// Where contacts are few and right by now, full steps lead on to where nothing drifts.
+    fn stop_drift(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let few = x.r.len() <= SOME_CONTACTS;
+        if report.converged && few && report.strict() > params.tolerance {
             self.full_steps(problem, params, x, report);
         }
     }
