@@ -26,10 +26,10 @@ method = "admm"
 time_step = 0.016666666666666667
 
 [solver.admm]
-iterations = 300
+iterations = 1000
 sweeps = 5
 refresh = 10
-tolerance = 1e-6
+tolerance = 1e-7
 
 [contact]
 friction = 0.8
@@ -53,7 +53,7 @@ expect = { value = 0.2404, tolerance = 0.001 }
 [[measure]]
 name = "speed after settling"
 kind = "largest_speed"
-expect = { value = 0, tolerance = 1e-4, at = "max", from = 3.0 }
+expect = { value = 0, tolerance = 1e-5, at = "max", from = 3.0 }
 "#;
     text
 }
