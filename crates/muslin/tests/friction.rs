@@ -202,17 +202,17 @@ fn a_grip_holds_or_slips_by_its_coefficient() {
                 d(a).total_cmp(&d(b))
             })
             .unwrap();
-        [5.0, 1.0].map(|seconds| {
+        [10.0, 1.0].map(|seconds| {
             run(&mut s, seconds);
             s.world.state.x[gripped].z
         })
     };
-    // The jaws have risen from 0.32 m to 0.52 m; the cloth still swings a little.
+    // The jaws have risen from 0.32 m to 0.52 m, and the cloth has stopped swinging.
     let ([held, later], [slipped, _]) = (heights(0.6), heights(0.12));
     let drift = later - held;
     println!("height at 0.6: {held}, {drift:.1e} m in a second; at 0.12: {slipped}");
     assert!((held - 0.52).abs() < 1e-3);
-    assert!(drift.abs() < 1e-7);
+    assert!(drift.abs() < 1e-8);
     assert!(slipped < 0.3);
 }
 

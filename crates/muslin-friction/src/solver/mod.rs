@@ -112,6 +112,9 @@ impl Solver {
                 self.attempt(problem, &params, &mut x, &mut report);
             }
         }
+        if auto && report.yielding.is_empty() && report.admm_iterations > 0 {
+            self.stop_drift(problem, params, &mut x, &mut report);
+        }
         if !report.converged && report.yielding.is_empty() && auto {
             self.rare_ways(problem, params, &mut x, &mut report);
         }

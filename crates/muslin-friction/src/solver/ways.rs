@@ -36,9 +36,13 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
+        let before = report.admm_iterations;
         self.quick_ways(problem, params, x, report);
         if !report.converged {
             self.patient_ways(problem, params, x, report);
+        }
+        if report.admm_iterations > before {
+            self.stop_drift(problem, params, x, report);
         }
     }
 
@@ -70,7 +74,6 @@ impl Solver {
         // What was given is the better start: sweeps have spoilt its slow motions.
         self.start.restore(x.v, x.r);
         self.alternate(problem, params, Passes::First, x, report);
-        self.stop_drift(problem, params, x, report);
     }
 
     /// Splitting has the contacts nearly right when it stalls, so that cautious steps can finish; or more of it.
@@ -91,11 +94,11 @@ impl Solver {
         if !report.converged && near(report) {
             self.finish(problem, params, x, report);
         }
-        self.stop_drift(problem, params, x, report);
     }
 
-    /// Where contacts are few and right by now, full steps lead on to where nothing drifts.
-    fn stop_drift(
+    /// Where contacts are few and splitting got them right, full steps lead on to where nothing drifts; or else it is not an
+    /// answer yet.
+    pub(super) fn stop_drift(
         &mut self,
         problem: &FrictionProblem,
         params: &SolveParams,
