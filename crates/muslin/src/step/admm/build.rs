@@ -22,11 +22,12 @@ use crate::world::{Body, Substance, World};
 /// Speed of the air relative to cloth for which the constant part of its resistance is made, m/s.
 const BRISK: f64 = 10.0;
 
-/// Elements of all bodies. `clamped`: vertices held in all axes.
+/// Elements of all bodies. `clamped`: vertices held in all axes; `stiffening`: how much stiffer cloth is than at rest.
 pub fn locals(
     world: &World,
     settings: &AdmmSettings,
     clamped: &[bool],
+    stiffening: f64,
     dt: f64,
 ) -> Vec<Box<dyn Local>> {
     let n = world.state.x.len();
@@ -64,7 +65,7 @@ pub fn locals(
                     None => triangles.extend(
                         stretch_triangles(body, fabric)
                             .into_iter()
-                            .map(|t| Triangle::new(t, share, dt)),
+                            .map(|t| Triangle::new(t, share * stiffening, dt)),
                     ),
                 }
                 match fabric.bend_element() {

@@ -37,11 +37,16 @@ use pieces::Pieces;
 use rayon::prelude::*;
 use split::{Local, SplitGroup};
 
+/// Stiffening of cloth beyond which weights do not follow.
+const MOST_STIFFENING: f64 = 1024.0;
+
 /// The stepper and its working memory.
 pub struct Admm {
     settings: AdmmSettings,
-    /// What matrix and elements were made for: revision of the world and length of the step, s.
-    made_for: Option<(u64, f64)>,
+    /// What matrix and elements were made for: revision of the world, length of the step (s) and stiffening.
+    made_for: Option<(u64, f64, f64)>,
+    /// How much stiffer cloth is than at rest, roughly.
+    stiffening: f64,
     locals: Vec<Box<dyn Local>>,
     rails: SplitGroup<Rail, 1, 1>,
     global: Global,
@@ -73,6 +78,7 @@ impl Admm {
         Self {
             settings,
             made_for: None,
+            stiffening: 1.0,
             locals: Vec::new(),
             rails: SplitGroup::new(0, Vec::new()),
             global: Global::default(),
@@ -94,14 +100,16 @@ impl Admm {
         }
     }
 
-    /// Makes elements and matrix anew if the cloth, its pins or the length of the step have changed.
+    /// Makes elements and matrix anew if the cloth, its pins, the length of the step or the stiffness of stretched cloth
+    /// have changed.
     fn follow(&mut self, world: &World, dt: f64) -> Result<bool, StepError> {
-        if self.made_for == Some((world.revision, dt)) {
+        let made_for = Some((world.revision, dt, self.stiffening));
+        if self.made_for == made_for {
             return Ok(false);
         }
         self.made_for = None;
         self.held = clamped(world);
-        self.locals = build::locals(world, &self.settings, &self.held, dt);
+        self.locals = build::locals(world, &self.settings, &self.held, self.stiffening, dt);
         let mut entries = Vec::new();
         for local in &self.locals {
             local.add_entries(&mut entries);
@@ -136,8 +144,26 @@ impl Admm {
         self.inverse = weights
             .map(|(w, held)| if *held { 0.0 } else { 1.0 / w })
             .collect();
-        self.made_for = Some((world.revision, dt));
+        self.made_for = made_for;
         Ok(true)
+    }
+
+    /// Makes what is missing, and starts the step of all elements; returns whether the matrix was factored.
+    fn begin(&mut self, world: &World, context: &StepContext) -> Result<bool, StepError> {
+        let made = self.follow(world, context.dt)?;
+        let (x, v) = (&world.state.x, &world.state.v);
+        for local in &mut self.locals {
+            local.begin_step(x, v, context);
+        }
+        Ok(made)
+    }
+
+    /// How much stiffer cloth is than at rest: weights that are too small for what is stretched far never let iterations
+    /// converge. In powers of four, so that the matrix is seldom made anew.
+    fn stiffening(&self) -> f64 {
+        let each = self.locals.iter().map(|g| g.stiffening());
+        let most = each.fold(1.0, f64::max).min(MOST_STIFFENING);
+        4f64.powf(most.log(4.0).floor())
     }
 
     /// Where everything would be if only inertia, given forces and pins acted; and what of the right-hand side follows.
@@ -500,17 +526,19 @@ impl Stepper for Admm {
             friction_solver: "admm".into(),
             ..StepReport::default()
         };
-        if self.follow(world, dt)? {
-            report.factorisations = 1;
-            phases.done("factorise");
-        }
-        self.predict(world, dt)?;
         let context = StepContext { time, dt };
+        let mut made = self.begin(world, &context)?;
+        // The same for the same state, whatever was before: resumed runs go on as if nothing had been.
+        let stiffening = self.stiffening();
+        if stiffening != self.stiffening {
+            self.stiffening = stiffening;
+            made |= self.begin(world, &context)?;
+        }
+        report.factorisations = usize::from(made);
+        phases.done("factorise");
+        self.predict(world, dt)?;
         let (x, v) = (&world.state.x, &world.state.v);
         world.forces.begin_step(x, v, &context);
-        for local in &mut self.locals {
-            local.begin_step(x, v, &context);
-        }
         self.rails.begin_step(x, v, &context);
         let n = x.len();
         self.l.clear();

@@ -23,6 +23,11 @@ pub trait Split<const N: usize, const R: usize>: Send + Sync {
     /// Called once a step with positions (m) and velocities (m/s) at its start.
     fn begin_step(&mut self, _x: &[Vec3; N], _v: &[Vec3; N], _step: &StepContext) {}
 
+    /// Stiffness at the start of the step over that at rest, on which the weights are based.
+    fn stiffening(&self) -> f64 {
+        1.0
+    }
+
     /// Derivative of the energy by the deformation at `z`: what the multiplier holds once all is solved.
     fn stress(&self, z: &[Vec3; R]) -> [Vec3; R];
 
@@ -54,6 +59,10 @@ pub trait Local: Send + Sync {
     fn add_entries(&self, entries: &mut Vec<(u32, u32, f64)>);
     /// Starts a step at positions `x` (m) and velocities `v` (m/s).
     fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext);
+    /// Stiffness at the start of the step over that at rest, root mean square.
+    fn stiffening(&self) -> f64 {
+        1.0
+    }
     /// The local step at positions `x` (m).
     fn project(&mut self, x: &[Vec3]);
     /// Brings multipliers up to date with new positions `x` (m), after pieces were turned as a whole.
@@ -273,6 +282,11 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
                 let stress = e.element.stress(&e.z);
                 e.l = std::array::from_fn(|r| stress[r] / e.weights[r]);
             });
+    }
+
+    fn stiffening(&self) -> f64 {
+        let squares = self.elements.iter().map(|e| e.element.stiffening().powi(2));
+        (squares.sum::<f64>() / self.elements.len() as f64).sqrt()
     }
 
     fn settle(&mut self, x: &[Vec3], turns: &Turns) {

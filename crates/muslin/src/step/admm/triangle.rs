@@ -19,6 +19,8 @@ const LONGEST: f64 = 0.5;
 /// A triangle of cloth with a deformation of its own.
 pub struct Triangle {
     element: StretchTriangle,
+    /// Stiffness at rest along warp and weft per area, N/m.
+    rest: [f64; 2],
     /// Weights along warp and weft per area, N/m.
     weights: [f64; 2],
     law: Law,
@@ -32,8 +34,10 @@ impl Triangle {
         let [warp, weft] = element.rest_moduli(dt);
         // A direction without resistance still has to be solved for.
         let least = 1e-3 * warp.max(weft).max(1e-6);
+        let rest = [warp, weft].map(|k| k.max(least));
         Self {
-            weights: [warp, weft].map(|k| share * k.max(least)),
+            rest,
+            weights: rest.map(|k| share * k),
             law: element.law(),
             element,
             last: [1.0, 0.0, 0.0, 1.0],
@@ -79,6 +83,20 @@ impl Split<3, 2> for Triangle {
         self.law = self.element.law();
         let f = self.element.deformation(x);
         self.last = in_plane(&[f.x, f.y]).1;
+    }
+
+    fn stiffening(&self) -> f64 {
+        let [a, b, c, d] = self.last;
+        let stretched = [a * a + b * b, c * c + d * d];
+        let green = [
+            (stretched[0] - 1.0) / 2.0,
+            (stretched[1] - 1.0) / 2.0,
+            a * c + b * d,
+        ];
+        let tension = self.law.stress(&green);
+        let moduli = [self.law.moduli[0], self.law.moduli[3]];
+        let along = |k: usize| (tension[k].max(0.0) + stretched[k] * moduli[k]) / self.rest[k];
+        along(0).max(along(1))
     }
 
     fn stress(&self, z: &[Vec3; 2]) -> [Vec3; 2] {
