@@ -534,8 +534,10 @@ impl Stepper for Admm {
             self.stiffening = stiffening;
             made |= self.begin(world, &context)?;
         }
-        report.factorisations = usize::from(made);
-        phases.done("factorise");
+        if made {
+            report.factorisations = 1;
+            phases.done("factorise");
+        }
         self.predict(world, dt)?;
         let (x, v) = (&world.state.x, &world.state.v);
         world.forces.begin_step(x, v, &context);

@@ -86,16 +86,11 @@ impl Split<3, 2> for Triangle {
     }
 
     fn stiffening(&self) -> f64 {
-        let [a, b, c, d] = self.last;
-        let stretched = [a * a + b * b, c * c + d * d];
-        let green = [
-            (stretched[0] - 1.0) / 2.0,
-            (stretched[1] - 1.0) / 2.0,
-            a * c + b * d,
-        ];
-        let tension = self.law.stress(&green);
+        let strain = green(&self.last);
+        let tension = self.law.stress(&strain);
         let moduli = [self.law.moduli[0], self.law.moduli[3]];
-        let along = |k: usize| (tension[k].max(0.0) + stretched[k] * moduli[k]) / self.rest[k];
+        let along =
+            |k: usize| (tension[k].max(0.0) + (2.0 * strain[k] + 1.0) * moduli[k]) / self.rest[k];
         along(0).max(along(1))
     }
 
@@ -139,15 +134,19 @@ impl Split<3, 2> for Triangle {
     }
 }
 
-/// One step of Newton's method for energy plus weighted distance to `wanted`, per area.
-fn newton_step(law: &Law, [wu, wv]: [f64; 2], wanted: &[f64; 4], f: &[f64; 4]) -> [f64; 4] {
-    let [a, b, c, d] = *f;
-    let green = [
+/// Green strain of a deformation in its plane: along warp, along weft, shear.
+fn green([a, b, c, d]: &[f64; 4]) -> [f64; 3] {
+    [
         (a * a + b * b - 1.0) / 2.0,
         (c * c + d * d - 1.0) / 2.0,
         a * c + b * d,
-    ];
-    let s = law.stress(&green);
+    ]
+}
+
+/// One step of Newton's method for energy plus weighted distance to `wanted`, per area.
+fn newton_step(law: &Law, [wu, wv]: [f64; 2], wanted: &[f64; 4], f: &[f64; 4]) -> [f64; 4] {
+    let [a, b, c, d] = *f;
+    let s = law.stress(&green(f));
     let gradient = [
         a * s[0] + c * s[2] + wu * (a - wanted[0]),
         b * s[0] + d * s[2] + wu * (b - wanted[1]),
