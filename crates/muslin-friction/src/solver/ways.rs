@@ -14,8 +14,13 @@ const MOST_SWEEPS: usize = 20_000;
 const LAST_VISITS: usize = 8_000_000;
 /// Nodes up to which methods that factor the matrix with its contacts are worth a try from anywhere.
 const MANY_NODES: usize = 5000;
-/// Errors over the tolerance from which full Newton steps are likely to arrive.
+/// The same from near an answer with a fine tolerance, m/s: the last digits are splitting's slowest.
+const MANY_NODES_NEAR: usize = 20_000;
+const FINE: f64 = 1e-7;
+/// Errors over the tolerance from which Newton steps are likely to arrive, and the error (m/s) from which they are
+/// whatever the tolerance: by then most contacts know whether they slide.
 const NEAR: f64 = 100.0;
+const NEAR_SPEED: f64 = 1e-5;
 /// Inertia over diagonal above which sweeps are tried first.
 const SOFT: f64 = 2e-5;
 /// Part of the friction by which it is raised at first, and the least: a step that finds no answer is tried again with a
@@ -26,6 +31,10 @@ const LEAST_RAISE: f64 = RAISE / 64.0;
 const MOST_RAISES: [usize; 3] = [100, 26, 6];
 /// Of these, steps that may find no answer before the whole friction is tried: each takes all the patience there is.
 const MOST_LOSSES: [usize; 3] = [100, 3, 1];
+
+fn near(params: &SolveParams, report: &SolveReport) -> bool {
+    report.merit() < (NEAR * params.tolerance).max(NEAR_SPEED)
+}
 
 impl Solver {
     /// What solves all but hard problems.
@@ -84,14 +93,18 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
-        let near = |report: &SolveReport| report.merit() < NEAR * params.tolerance;
-        if near(report) && x.v.len() <= MANY_NODES {
+        let most_nodes = if params.tolerance < FINE {
+            MANY_NODES_NEAR
+        } else {
+            MANY_NODES
+        };
+        if near(params, report) && x.v.len() <= most_nodes {
             self.finish(problem, params, x, report);
         }
         if !report.converged {
             self.alternate(problem, params, Passes::Further, x, report);
         }
-        if !report.converged && near(report) {
+        if !report.converged && near(params, report) {
             self.finish(problem, params, x, report);
         }
     }
@@ -124,7 +137,7 @@ impl Solver {
         let before = report.clone();
         let few = x.r.len() <= SOME_CONTACTS;
         let small = x.v.len() <= MANY_NODES;
-        if few || before.merit() < NEAR * params.tolerance {
+        if few || near(params, &before) {
             let size = match (few, small) {
                 (true, _) => 0,
                 (false, true) => 1,
