@@ -248,6 +248,26 @@ mod tests {
     }
 
     #[test]
+    fn a_triangle_that_is_stretched_far_is_stiffer() {
+        let denim = Arc::new(shipped_fabric("11oz-black-denim").unwrap().stretch_law());
+        let element = StretchTriangle::new([0, 1, 2], MATERIAL, denim);
+        let mut triangle = Triangle::new(element, 0.5, 0.02);
+        let step = StepContext {
+            time: 0.0,
+            dt: 0.02,
+        };
+        let mut stiffening = |stretch: f64| {
+            let x = MATERIAL.map(|m| Vec3::new(stretch * m.x, m.y, 0.0));
+            triangle.begin_step(&x, &[Vec3::ZERO; 3], &step);
+            triangle.stiffening()
+        };
+        let rest = stiffening(1.0);
+        assert!((rest - 1.0).abs() < 0.1, "{rest}");
+        assert!(stiffening(1.4) > 2.0 * rest);
+        assert_eq!(stiffening(1.0), rest);
+    }
+
+    #[test]
     fn a_triangle_without_extent_has_an_answer() {
         let law = Arc::new(StretchLaw::constant([500.0, 150.0, 300.0, 75.0], 0.0));
         let element = StretchTriangle::new([0, 1, 2], MATERIAL, law);
