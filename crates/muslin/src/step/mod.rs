@@ -4,6 +4,7 @@ pub mod admm;
 mod contacts;
 pub mod implicit;
 pub mod impulse;
+mod islands;
 mod linear;
 
 pub use admm::Admm;

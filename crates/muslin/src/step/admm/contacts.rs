@@ -7,6 +7,7 @@
 use super::row::Row;
 use crate::contact::{ContactSet, Detector, NEAR};
 use crate::step::contacts::detect;
+use crate::step::islands::{find, join};
 use crate::step::{StepError, StepReport};
 use crate::world::World;
 use muslin_friction::State;
@@ -149,13 +150,8 @@ impl Contacts {
         let parts = part.iter().filter(|p| **p != u32::MAX).max();
         let mut leader: Vec<u32> = (0..parts.map_or(0, |p| p + 1)).collect();
         for row in self.rows.iter().filter(|r| r.r != Vec3::ZERO) {
-            let mut first = None;
-            for (n, _) in row.arms().filter(|(n, _)| part[*n] != u32::MAX) {
-                let own = find(&mut leader, part[n]);
-                let other = *first.get_or_insert(own);
-                leader[own.max(other) as usize] = own.min(other);
-                first = Some(own.min(other));
-            }
+            let parts = row.arms().map(|(n, _)| part[n]);
+            join(&mut leader, parts.filter(|p| *p != u32::MAX));
         }
         let mut push = vec![Vec3::ZERO; momentum.len()];
         self.add_impulses(&mut push);
@@ -272,13 +268,4 @@ impl Contacts {
         report.sliding = count(State::Slide);
         self.set.leave(&self.states, world);
     }
-}
-
-/// The number that stands for all that were joined to this one.
-pub fn find(leader: &mut [u32], mut part: u32) -> u32 {
-    while leader[part as usize] != part {
-        leader[part as usize] = leader[leader[part as usize] as usize];
-        part = leader[part as usize];
-    }
-    part
 }

@@ -3,7 +3,7 @@
 //! Vertices that no element joins do not meet in the matrix, contact being on its diagonal. So it falls into parts, one
 //! a piece of cloth as a rule; parts are solved side by side, and equal ones share a factor.
 
-use super::contacts::find;
+use crate::step::islands::{find, join};
 use muslin_linalg::{CholeskyError, LowerColumns, ScalarCholesky, Vec3};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -97,11 +97,7 @@ impl Global {
         for column in 0..n {
             for (row, _) in self.stiffness.column(column) {
                 if !held[row] && !held[column] {
-                    let (a, b) = (
-                        find(&mut leader, row as u32),
-                        find(&mut leader, column as u32),
-                    );
-                    leader[a.max(b) as usize] = a.min(b);
+                    join(&mut leader, [row as u32, column as u32].into_iter());
                 }
             }
         }

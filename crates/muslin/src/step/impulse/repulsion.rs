@@ -6,6 +6,8 @@
 
 use crate::contact::{Candidate, Features, NO_VERTEX, Party, Remembered, Touch};
 use crate::failsafe::row::Row;
+use crate::material::Cone;
+use crate::step::islands::{find, join};
 use crate::world::{Body, World};
 use muslin_friction::{State, solve_one};
 use muslin_linalg::{Mat3, Vec3};
@@ -21,6 +23,9 @@ const NOTHING: f64 = 1e-9;
 /// Pairs found late that are left to the fail-safe: so many, and one in so many.
 const FEW: usize = 4;
 const MANY: usize = 1000;
+/// Impulses of the last step are too large if they are so many times what is best: twice is usual, for steps of the
+/// dynamics begin and end with half a push.
+const EXCESS: f64 = 5.0;
 /// Speed below which a contact is said to stick, m/s.
 const STILL: f64 = 1e-6;
 
@@ -63,6 +68,19 @@ pub struct Repulsions {
     pairs: Vec<Near>,
     /// How many of them are near at the start; the others were found to meet on the way.
     near: usize,
+    /// Which vertices hang together by contact.
+    leader: Vec<u32>,
+    /// What impulses of the last step do, by island.
+    effects: Vec<Effect>,
+}
+
+/// Sums over the pairs of an island, J.
+#[derive(Clone, Copy, Default)]
+struct Effect {
+    /// Impulses times the velocities that they should still change.
+    wanted: f64,
+    /// Impulses times the velocities that they do change.
+    done: f64,
 }
 
 impl Repulsions {
@@ -97,7 +115,6 @@ impl Repulsions {
             });
             let stiffness = soft.fold(f64::INFINITY, f64::min);
             let features = c.features();
-            let force = world.remembered(&features) / step;
             let mut row = Row {
                 vertices: c.vertices,
                 weights: c.weights,
@@ -119,6 +136,7 @@ impl Repulsions {
                     row.vertices[k] = NO_VERTEX;
                 }
             }
+            let force = allowed(&row.cone, world.remembered(&features) / step);
             let compliance = row.compliance(row.normal, inverse_mass);
             let overlap = (-slack).max(0.0);
             self.pairs.push(Near {
@@ -159,12 +177,51 @@ impl Repulsions {
 
     /// Puts the velocities `v` (m/s) right for a step of the dynamics of `h` (s).
     pub fn hold(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) {
-        for pair in self.pairs.iter().filter(|p| p.held != Vec3::ZERO) {
-            pair.push(pair.held, inverse_mass, v);
-        }
+        self.start_from_last(inverse_mass, v, h);
         self.sweep(QUICK_SWEEPS, inverse_mass, v, h);
         for pair in &mut self.pairs {
             pair.impulse += pair.held;
+        }
+    }
+
+    /// Applies the impulses of the last step. Where they are far too large they are scaled to what is best: folds that are
+    /// jammed let impulses grow against each other, and they would throw the cloth about as soon as contacts change. What
+    /// hangs together by contact is scaled alike, or what was in balance would not be any more.
+    fn start_from_last(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], h: f64) {
+        let Self {
+            pairs,
+            leader,
+            effects,
+            ..
+        } = self;
+        leader.clear();
+        leader.extend(0..v.len() as u32);
+        effects.clear();
+        effects.resize(v.len(), Effect::default());
+        for pair in pairs.iter().filter(|p| p.held != Vec3::ZERO) {
+            join(leader, pair.row.parts().map(|(i, _)| i as u32));
+        }
+        for pair in pairs.iter().filter(|p| p.held != Vec3::ZERO) {
+            let effect = &mut effects[pair.island(leader)];
+            let u = pair.row.velocity(v);
+            // One gap that has opened a little says nothing about all the others.
+            let parting = pair.least(h).max(0.0);
+            effect.wanted -= pair.held.dot(u - pair.row.normal * parting);
+            effect.done -= pair.held.dot(u);
+        }
+        for pair in pairs.iter().filter(|p| p.held != Vec3::ZERO) {
+            pair.push(pair.held, inverse_mass, v);
+        }
+        for pair in pairs.iter().filter(|p| p.held != Vec3::ZERO) {
+            effects[pair.island(leader)].done += pair.held.dot(pair.row.velocity(v));
+        }
+        for pair in pairs.iter_mut().filter(|p| p.held != Vec3::ZERO) {
+            let Effect { wanted, done } = effects[pair.island(leader)];
+            if wanted * EXCESS < done {
+                let best = (wanted / done).max(0.0);
+                pair.push(pair.held * (best - 1.0), inverse_mass, v);
+                pair.held *= best;
+            }
         }
     }
 
@@ -261,12 +318,39 @@ impl Repulsions {
     }
 }
 
+/// What the law leaves of a force (N): no pull, and no more friction than it allows.
+fn allowed(cone: &Cone, force: Vec3) -> Vec3 {
+    let local = cone.frame * force;
+    let most = cone.friction.map(|f| f * local.x.max(0.0));
+    let over = (local.y / most[0]).hypot(local.z / most[1]);
+    // Without friction or pressure nothing is left to compare with.
+    let kept = if over > 1.0 { over.recip() } else { 1.0 };
+    let rub = |k: usize, t: f64| if most[k] > 0.0 { kept * t } else { 0.0 };
+    let left = Vec3::new(local.x.max(0.0), rub(0, local.y), rub(1, local.z));
+    cone.frame.transpose() * left
+}
+
 impl Near {
     /// Applies an impulse, N s.
     fn push(&self, impulse: Vec3, inverse_mass: &[Vec3], v: &mut [Vec3]) {
         for (i, w) in self.row.parts() {
             v[i] += inverse_mass[i] * impulse * w;
         }
+    }
+
+    /// The least normal velocity that it allows in a step of `h` (s), m/s.
+    fn least(&self, h: f64) -> f64 {
+        if self.slack > 0.0 {
+            -self.slack / h
+        } else {
+            self.parting
+        }
+    }
+
+    /// The vertex that stands for all that hang together with it.
+    fn island(&self, leader: &mut [u32]) -> usize {
+        let first = self.row.parts().next().map_or(0, |(i, _)| i as u32);
+        find(leader, first) as usize
     }
 
     /// Brings the impulse to what stops approach and sliding as far as the law allows, for a step of `h` (s) and with the
@@ -278,11 +362,7 @@ impl Near {
         let n = self.row.normal;
         let u = self.row.velocity(v);
         let approach = u.dot(n);
-        let least = if self.slack > 0.0 {
-            -self.slack / h
-        } else {
-            self.parting
-        };
+        let least = self.least(h);
         let pressed = self.held.dot(n);
         let normal = (pressed + (least - approach) / self.compliance).max(0.0);
         if normal <= 0.0 && self.held == Vec3::ZERO {
@@ -310,5 +390,63 @@ impl Near {
         self.held = new;
         self.push(change, inverse_mass, v);
         change.length() * self.compliance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::Kind;
+
+    /// A wall that moves along its normal (m/s) against the only vertex.
+    fn wall(normal: Vec3, speed: f64) -> Near {
+        let vertices = [0, NO_VERTEX, NO_VERTEX, NO_VERTEX];
+        Near {
+            row: Row {
+                vertices,
+                weights: [1.0, 0.0, 0.0, 0.0],
+                normal,
+                surface: normal * speed,
+                least: 0.0,
+                cone: Cone::isotropic(normal, 0.1),
+            },
+            features: Features {
+                kind: Kind::VertexFace,
+                vertices,
+                party: Party::Obstacle(0),
+            },
+            parties: [Party::Cloth(0), Party::Obstacle(0)],
+            position: Vec3::ZERO,
+            compliance: 1.0,
+            slack_at_start: 0.0,
+            slack: 0.0,
+            parting: 0.0,
+            force_at_start: Vec3::ZERO,
+            force: Vec3::ZERO,
+            held: Vec3::ZERO,
+            impulse: Vec3::ZERO,
+        }
+    }
+
+    #[test]
+    fn what_was_jammed_is_not_shot_away_when_contacts_change() {
+        let (h, inverse_mass) = (1e-3, [Vec3::ONE]);
+        let mut repulsions = Repulsions {
+            pairs: vec![wall(Vec3::Z, 1.0), wall(-Vec3::Z, 1.0)],
+            ..Repulsions::default()
+        };
+        let mut v = [Vec3::ZERO];
+        for _ in 0..1000 {
+            repulsions.hold(&inverse_mass, &mut v, h);
+        }
+        // Impulses have grown against each other, and one of the walls is not where it was.
+        let force = repulsions.pairs[1].held / h;
+        let normal = Vec3::new(0.5, 0.0, -1.0).normalize();
+        repulsions.pairs[1] = wall(normal, 1.0);
+        repulsions.pairs[1].force_at_start = allowed(&repulsions.pairs[1].row.cone, force);
+        repulsions.pairs[0].force_at_start = repulsions.pairs[0].held / h;
+        repulsions.begin(h);
+        repulsions.hold(&inverse_mass, &mut v, h);
+        assert!(v[0].length() < 5.0, "{} m/s", v[0].length());
     }
 }
