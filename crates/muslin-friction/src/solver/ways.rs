@@ -17,8 +17,8 @@ const MANY_NODES: usize = 5000;
 /// The same from near an answer with a fine tolerance, m/s: the last digits are splitting's slowest.
 const MANY_NODES_NEAR: usize = 20_000;
 const FINE: f64 = 1e-7;
-/// Errors over the tolerance from which Newton steps are likely to arrive, and the error (m/s) from which they are
-/// whatever the tolerance: by then most contacts know whether they slide.
+/// Errors over the tolerance from which Newton steps are likely to arrive, and the error (m/s) from which they are with
+/// more than [`MANY_NODES`], whatever the tolerance: by then most contacts know whether they slide.
 const NEAR: f64 = 100.0;
 const NEAR_SPEED: f64 = 1e-5;
 /// Inertia over diagonal above which sweeps are tried first.
@@ -32,8 +32,10 @@ const MOST_RAISES: [usize; 3] = [100, 26, 6];
 /// Of these, steps that may find no answer before the whole friction is tried: each takes all the patience there is.
 const MOST_LOSSES: [usize; 3] = [100, 3, 1];
 
-fn near(params: &SolveParams, report: &SolveReport) -> bool {
-    report.merit() < (NEAR * params.tolerance).max(NEAR_SPEED)
+/// Whether the error is so small that Newton steps are worth a try with so many nodes.
+fn near(params: &SolveParams, report: &SolveReport, nodes: usize) -> bool {
+    let least = if nodes > MANY_NODES { NEAR_SPEED } else { 0.0 };
+    report.merit() < (NEAR * params.tolerance).max(least)
 }
 
 impl Solver {
@@ -98,13 +100,13 @@ impl Solver {
         } else {
             MANY_NODES
         };
-        if near(params, report) && x.v.len() <= most_nodes {
+        if near(params, report, x.v.len()) && x.v.len() <= most_nodes {
             self.finish(problem, params, x, report);
         }
         if !report.converged {
             self.alternate(problem, params, Passes::Further, x, report);
         }
-        if !report.converged && near(params, report) {
+        if !report.converged && near(params, report, x.v.len()) {
             self.finish(problem, params, x, report);
         }
     }
@@ -137,7 +139,7 @@ impl Solver {
         let before = report.clone();
         let few = x.r.len() <= SOME_CONTACTS;
         let small = x.v.len() <= MANY_NODES;
-        if few || near(params, &before) {
+        if few || near(params, &before, x.v.len()) {
             let size = match (few, small) {
                 (true, _) => 0,
                 (false, true) => 1,
