@@ -321,12 +321,16 @@ impl Repulsions {
 /// What the law leaves of a force (N): no pull, and no more friction than it allows.
 fn allowed(cone: &Cone, force: Vec3) -> Vec3 {
     let local = cone.frame * force;
-    let most = cone.friction.map(|f| f * local.x.max(0.0));
-    let over = (local.y / most[0]).hypot(local.z / most[1]);
-    // Without friction or pressure nothing is left to compare with.
-    let kept = if over > 1.0 { over.recip() } else { 1.0 };
-    let rub = |k: usize, t: f64| if most[k] > 0.0 { kept * t } else { 0.0 };
-    let left = Vec3::new(local.x.max(0.0), rub(0, local.y), rub(1, local.z));
+    let pressure = local.x.max(0.0);
+    let most = cone.friction.map(|f| f * pressure);
+    let part = |rub: f64, most: f64| if most > 0.0 { rub / most } else { 0.0 };
+    let parts = [part(local.y, most[0]), part(local.z, most[1])];
+    let over = parts[0].hypot(parts[1]).max(1.0);
+    let left = Vec3::new(
+        pressure,
+        parts[0] * most[0] / over,
+        parts[1] * most[1] / over,
+    );
     cone.frame.transpose() * left
 }
 
