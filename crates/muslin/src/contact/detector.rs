@@ -105,7 +105,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Positions at the start of the step (m): those of the state, of mesh obstacles, of the skins of solids.
+    /// Positions at the start of the step, as [`World::surface_positions`] gives them, m.
     pub fn start(&self) -> &[Vec3] {
         &self.start
     }
@@ -129,9 +129,9 @@ impl Detector {
         dt: f64,
         params: &DetectParams,
     ) -> Result<&[Candidate], InputError> {
-        gather(world, &world.state.x, world.time, &mut self.start);
+        world.surface_positions(&world.state.x, world.time, &mut self.start);
         if let Some(x) = predicted {
-            gather(world, x, world.time + dt, &mut self.end);
+            world.surface_positions(x, world.time + dt, &mut self.end);
         }
         let end = predicted.map(|_| &self.end[..]);
         if end.is_some_and(|end| end.len() != self.start.len()) {
@@ -204,26 +204,6 @@ impl Detector {
     }
 }
 
-/// Positions of everything made of triangles.
-fn gather(world: &World, state: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
-    out.clear();
-    out.extend_from_slice(state);
-    for i in surfaces(world) {
-        world.obstacles[i].shape.positions(time, out);
-    }
-}
-
-/// Obstacles with triangles: meshes first, then solids, which take part with their skins.
-fn surfaces(world: &World) -> impl Iterator<Item = usize> + '_ {
-    [Nature::Mesh, Nature::Solid]
-        .into_iter()
-        .flat_map(|nature| {
-            let all = world.obstacles.iter().enumerate();
-            all.filter(move |(_, o)| o.has_skin() && o.shape.nature() == nature)
-                .map(|(i, _)| i)
-        })
-}
-
 /// Distance within which pairs of the second line are near, m.
 fn second_line(world: &World, parties: [Party; 2], params: &DetectParams) -> f64 {
     if params.margin > 0.0 {
@@ -248,8 +228,7 @@ fn objects(world: &World, x: &[Vec3]) -> Result<Vec<Object>, InputError> {
         });
     }
     let mut first = world.state.x.len();
-    for i in surfaces(world) {
-        let obstacle = &world.obstacles[i];
+    for (i, obstacle) in world.skins() {
         let mut own = Vec::new();
         obstacle.shape.positions(world.time, &mut own);
         let faces = obstacle.shape.faces().to_vec();

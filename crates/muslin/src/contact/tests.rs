@@ -46,11 +46,12 @@ fn crumple(world: &World, seed: f64) -> Vec<Vec3> {
 
 /// All pairs of the two moments, found the slow way: kind and vertices.
 fn brute_force(world: &World, x1: &[Vec3], dt: f64, p: &DetectParams) -> Vec<(Kind, [u32; 4])> {
-    let mut extended = [world.state.x.clone(), x1.to_vec()];
+    let mut extended = [Vec::new(), Vec::new()];
+    world.surface_positions(&world.state.x, world.time, &mut extended[0]);
+    world.surface_positions(x1, world.time + dt, &mut extended[1]);
     let wall = &world.obstacle("wall").unwrap().shape;
-    let first = x1.len() as u32;
-    wall.positions(world.time, &mut extended[0]);
-    wall.positions(world.time + dt, &mut extended[1]);
+    // The wall comes last.
+    let first = extended[0].len() as u32 - 4;
     let (mut faces, mut edges, mut vertices) = (Vec::new(), Vec::new(), Vec::new());
     for (i, b) in world.bodies.iter().enumerate() {
         let s = b.vertices.start as u32;

@@ -18,7 +18,7 @@ mod zones;
 
 pub use back_off::{BackOff, back_off};
 pub use outcome::{Mended, Stage};
-pub use surfaces::{Look, Surfaces, gather};
+pub use surfaces::{Look, Surfaces};
 pub use tangle::{Tangle, TangleWatch};
 pub use zones::Zones;
 
@@ -258,8 +258,8 @@ impl FailSafe {
         end: &[Vec3],
         Span { time, dt, .. }: Span,
     ) -> Result<(), InputError> {
-        gather(world, start, time, &mut self.start);
-        gather(world, end, time + dt, &mut self.end);
+        world.surface_positions(start, time, &mut self.start);
+        world.surface_positions(end, time + dt, &mut self.end);
         if self.surfaces.as_ref().map(|s| s.0) != Some(world.topology_revision) {
             let surfaces = Surfaces::new(world, &self.start)?;
             self.surfaces = Some((world.topology_revision, surfaces));

@@ -99,19 +99,8 @@ pub struct Surfaces {
 /// How far ends may move before pairs are searched anew, in mean lengths of edges.
 const SLACK: f64 = 0.15;
 
-/// Positions of cloth, then of the skins of obstacles at a time (s), m.
-pub fn gather(world: &World, cloth: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
-    out.clear();
-    out.extend_from_slice(cloth);
-    for obstacle in &world.obstacles {
-        if obstacle.has_skin() {
-            obstacle.shape.positions(time, out);
-        }
-    }
-}
-
 impl Surfaces {
-    /// The triangles of a world; `x` are positions as from [`gather`].
+    /// The triangles of a world; `x` are positions as from [`World::surface_positions`].
     pub fn new(world: &World, x: &[Vec3]) -> Result<Self, InputError> {
         let mut party = Vec::with_capacity(x.len());
         let (mut faces, mut skins) = (Vec::new(), Vec::new());
@@ -122,10 +111,7 @@ impl Surfaces {
         }
         let cloth = party.len();
         let mut own = Vec::new();
-        for (i, obstacle) in world.obstacles.iter().enumerate() {
-            if !obstacle.has_skin() {
-                continue;
-            }
+        for (i, obstacle) in world.skins() {
             let first = (party.len() - cloth) as u32;
             skins.extend(obstacle.shape.faces().iter().map(|f| f.map(|v| v + first)));
             own.clear();

@@ -4,7 +4,7 @@
 //! closed on it. Features that do not cross cannot begin to, except next to others that do; so what crosses now is all
 //! there is to leave out, and nothing need be remembered.
 
-use super::surfaces::{Layer, Surfaces, gather};
+use super::surfaces::{Layer, Surfaces};
 use crate::contact::{Candidate, Kind, NO_VERTEX, Party};
 use crate::world::World;
 use muslin_geometry::InputError;
@@ -41,7 +41,7 @@ impl TangleWatch {
         if self.known_free && !trapped {
             return Ok(());
         }
-        gather(world, &world.state.x, world.time, &mut self.x);
+        world.surface_positions(&world.state.x, world.time, &mut self.x);
         if self.surfaces.as_ref().map(|s| s.0) != Some(world.topology_revision) {
             let surfaces = Surfaces::new(world, &self.x)?;
             self.surfaces = Some((world.topology_revision, surfaces));
@@ -70,7 +70,7 @@ impl Tangle {
         &self.pairs
     }
 
-    /// What crosses at positions `x` (as from [`super::gather`]) of a world at its time.
+    /// What crosses at positions `x` (as from [`World::surface_positions`]) of a world at its time.
     pub fn find(world: &World, surfaces: &mut Surfaces, x: &[Vec3]) -> Result<Self, InputError> {
         let mut tangle = Self::of_triangles(surfaces, x)?;
         tangle.inside = inside(world, x);

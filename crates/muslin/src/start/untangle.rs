@@ -3,7 +3,7 @@
 
 use super::contour::{Piercing, pierces, shortening};
 use crate::contact::Party;
-use crate::failsafe::{Surfaces, Tangle, gather, held_inverse_mass};
+use crate::failsafe::{Surfaces, Tangle, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::world::World;
 use muslin_geometry::mesh::NONE;
@@ -53,13 +53,13 @@ pub fn untangle(world: &mut World) -> Untangled {
     let mut limits = EdgeLimits::default();
     limits.follow(world);
     let mut x = Vec::new();
-    gather(world, &world.state.x, world.time, &mut x);
+    world.surface_positions(&world.state.x, world.time, &mut x);
     let Ok(mut surfaces) = Surfaces::new(world, &x) else {
         return done;
     };
     let (mut best, mut since) = (usize::MAX, 0);
     for round in 0..=MOST_ROUNDS {
-        gather(world, &world.state.x, world.time, &mut x);
+        world.surface_positions(&world.state.x, world.time, &mut x);
         let Ok(tangle) = Tangle::find(world, &mut surfaces, &x) else {
             break;
         };

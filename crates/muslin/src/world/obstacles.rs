@@ -1,5 +1,6 @@
 //! Obstacles of the world, from the scene.
 
+use super::World;
 use super::build::{motion, rotation_vector};
 use super::select::bounds;
 use crate::motion::Motion;
@@ -30,6 +31,26 @@ impl WorldObstacle {
     /// Whether its triangles are all of its surface. A plane has no end, its triangles have.
     pub fn has_skin(&self) -> bool {
         self.kind != "plane"
+    }
+}
+
+impl World {
+    /// Obstacles whose triangles take part in searches, with their numbers.
+    pub fn skins(&self) -> impl Iterator<Item = (usize, &WorldObstacle)> {
+        self.obstacles
+            .iter()
+            .enumerate()
+            .filter(|(_, o)| o.has_skin())
+    }
+
+    /// Positions of everything made of triangles (m): those of the state as given, then of the skins of obstacles at a
+    /// time (s). Searches number vertices in this order, so that what one has found another knows.
+    pub fn surface_positions(&self, state: &[Vec3], time: f64, out: &mut Vec<Vec3>) {
+        out.clear();
+        out.extend_from_slice(state);
+        for (_, obstacle) in self.skins() {
+            obstacle.shape.positions(time, out);
+        }
     }
 }
 
