@@ -11,6 +11,7 @@ use crate::lumped::{Lumped, scale};
 use crate::newton::System;
 use crate::prepared::{Given, Prepared};
 use crate::problem::FrictionProblem;
+use crate::report::COARSE;
 use crate::residual::{Residual, contact_errors, impulses, measure};
 use muslin_linalg::Vec3;
 
@@ -36,7 +37,7 @@ const LONGER: f64 = 1.25;
 const FIRST_WEIGHT: f64 = 3.0;
 const FURTHER_WEIGHTS: [f64; 2] = [12.0, 0.8];
 
-/// Times the tolerance that errors scaled by mass may reach.
+/// Times the tolerance that errors scaled by mass may reach, unless the tolerance is coarse.
 const BY_MASS: f64 = 10.0;
 
 /// Working memory.
@@ -61,6 +62,18 @@ pub(crate) struct Goal {
     pub(crate) tolerance: f64,
     pub(crate) max_iterations: usize,
     pub(crate) passes: Passes,
+}
+
+impl Goal {
+    /// What iterations are to bring below the tolerance, m/s. They leave the largest error where it is allowed to be
+    /// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks; further
+    /// passes give that up after half of their budget. Where the tolerance is coarse, what is asked is enough.
+    fn aim(&self, residual: &Residual) -> f64 {
+        if self.tolerance >= COARSE {
+            return residual.merit();
+        }
+        residual.local.max(residual.strict() / BY_MASS)
+    }
 }
 
 /// Which passes a run makes.
@@ -133,7 +146,7 @@ impl Admm {
         }
         self.best.restore(v, r);
         let reached = match goal.passes {
-            Passes::First => aim(&end.residual),
+            Passes::First => goal.aim(&end.residual),
             Passes::Further => end.residual.merit(),
         };
         end.converged = reached < goal.tolerance;
@@ -167,8 +180,8 @@ impl Admm {
             if whole {
                 impulses(problem, r, &mut self.force);
                 let residual = measure(given, v, r, &self.force);
-                let error = aim(&residual);
-                if error < aim(&end.residual) {
+                let error = goal.aim(&residual);
+                if error < goal.aim(&end.residual) {
                     end.residual = residual;
                     self.best.keep(v, r);
                 }
@@ -286,13 +299,6 @@ impl Admm {
         scale(contacts, r, new_scaled);
         gap
     }
-}
-
-/// What iterations are to bring below the tolerance, m/s. They leave the largest error where it is allowed to be
-/// largest, in slow motions of whole bodies, so errors by mass are held tighter than the tolerance asks; further
-/// passes give that up after half of their budget.
-fn aim(residual: &Residual) -> f64 {
-    residual.local.max(residual.strict() / BY_MASS)
 }
 
 /// Copies, duals and scaled impulses of a state.

@@ -2,10 +2,12 @@
 //! Never a clock, so that a run gives the same bits on every machine.
 
 use crate::problem::FrictionProblem;
+use crate::report::COARSE;
 use crate::residual::Residual;
 
-/// Sweeps before a rate is believed.
+/// Sweeps before a rate is believed, and with a coarse tolerance, whose few digits are fallen through sooner.
 const FIRST_LOOK: usize = 30;
+const FIRST_LOOK_COARSE: usize = 20;
 
 /// Predicts from the errors so far whether sweeps will arrive within a budget.
 pub(crate) struct Outlook {
@@ -30,7 +32,12 @@ impl Outlook {
         let error = residual.merit();
         let least = self.seen.last().map_or(error, |(_, e)| e.min(error));
         self.seen.push((sweep, least));
-        if sweep < FIRST_LOOK {
+        let first_look = if self.tolerance >= COARSE {
+            FIRST_LOOK_COARSE
+        } else {
+            FIRST_LOOK
+        };
+        if sweep < first_look {
             return false;
         }
         let Some((from, then)) = self.seen.iter().rev().find(|(s, _)| 2 * s <= sweep) else {

@@ -19,6 +19,9 @@ pub enum Method {
     Condensed,
 }
 
+/// Tolerances from here on, m/s, are for cloth that is thrown about: nobody will see slow motions of it drift.
+pub(crate) const COARSE: f64 = 1e-4;
+
 /// What is asked of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolveParams {
@@ -32,6 +35,15 @@ pub struct SolveParams {
     pub max_factorisations: usize,
     /// Budget of splitting iterations.
     pub max_admm_iterations: usize,
+    /// Whether sweeps are known to crawl, from nearly the same problem: with a coarse tolerance splitting then comes first.
+    pub sweeps_crawl: bool,
+}
+
+impl SolveParams {
+    /// Whether so little is asked for that patience with the last digits would be wasted.
+    pub fn coarse(&self) -> bool {
+        self.tolerance >= COARSE
+    }
 }
 
 impl Default for SolveParams {
@@ -42,6 +54,7 @@ impl Default for SolveParams {
             max_sweeps: 1000,
             max_factorisations: 100,
             max_admm_iterations: 800,
+            sweeps_crawl: false,
         }
     }
 }

@@ -155,6 +155,7 @@ impl FrictionProblem {
             max_sweeps: budget.0,
             max_factorisations: budget.1,
             max_admm_iterations: budget.2,
+            ..SolveParams::default()
         };
         let pool = threads::pool(threads)?;
         let solved = py.detach(|| {

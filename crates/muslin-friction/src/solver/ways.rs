@@ -38,6 +38,17 @@ fn near(params: &SolveParams, report: &SolveReport, nodes: usize) -> bool {
     report.merit() < (NEAR * params.tolerance).max(least)
 }
 
+/// Whether slow motions of whole bodies are wrong by what shows at such a tolerance.
+fn drifts(params: &SolveParams, report: &SolveReport) -> bool {
+    !params.coarse() && report.strict() > params.tolerance
+}
+
+/// What a coarse tolerance is worth: sweeps still to come, splitting iterations, factorisations of cautious steps. Splitting
+/// gets there in about 30 iterations, for which 200 sweeps would be twice the price.
+const COARSE_SWEEPS: f64 = 50.0;
+const COARSE_ITERATIONS: usize = 250;
+const COARSE_FACTORISATIONS: usize = 30;
+
 impl Solver {
     /// What solves all but hard problems.
     pub(super) fn usual_ways(
@@ -71,12 +82,16 @@ impl Solver {
         }
         self.start.keep(x.v, x.r);
         let soft = !problem.contacts.is_empty() && self.softness() > SOFT;
-        if soft {
-            self.sweep_within(problem, params, WORTHWHILE_SWEEPS, x, report);
+        if soft && !(params.sweeps_crawl && params.coarse()) {
+            let worthwhile = if params.coarse() {
+                COARSE_SWEEPS
+            } else {
+                WORTHWHILE_SWEEPS
+            };
+            self.sweep_within(problem, params, worthwhile, x, report);
         }
         let few = x.r.len() <= SOME_CONTACTS;
-        let drifts = |report: &SolveReport| report.strict() > params.tolerance;
-        if (!report.converged && !soft) || (few && drifts(report)) {
+        if (!report.converged && !soft) || (few && drifts(params, report)) {
             self.full_steps(problem, params, x, report);
         }
         if report.converged {
@@ -95,6 +110,10 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
+        if params.coarse() {
+            self.coarse_ways(problem, params, x, report);
+            return;
+        }
         let most_nodes = if params.tolerance < FINE {
             MANY_NODES_NEAR
         } else {
@@ -111,6 +130,26 @@ impl Solver {
         }
     }
 
+    /// The same for a coarse tolerance: a pass of splitting costs as much as two or three factorisations with contacts, and
+    /// most problems are a pass or two away.
+    fn coarse_ways(
+        &mut self,
+        problem: &FrictionProblem,
+        params: &SolveParams,
+        x: &mut Unknowns,
+        report: &mut SolveReport,
+    ) {
+        let params = SolveParams {
+            max_admm_iterations: params.max_admm_iterations.min(COARSE_ITERATIONS),
+            max_factorisations: params.max_factorisations.min(COARSE_FACTORISATIONS),
+            ..*params
+        };
+        self.alternate(problem, &params, Passes::Further, x, report);
+        if !report.converged && near(&params, report, x.v.len()) {
+            self.finish(problem, &params, x, report);
+        }
+    }
+
     /// Where contacts are few and splitting got them right, full steps lead on to where nothing drifts; or else it is not an
     /// answer yet.
     pub(super) fn stop_drift(
@@ -121,7 +160,7 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let few = x.r.len() <= SOME_CONTACTS;
-        if report.converged && few && report.strict() > params.tolerance {
+        if report.converged && few && drifts(params, report) {
             self.full_steps(problem, params, x, report);
         }
     }
@@ -139,15 +178,19 @@ impl Solver {
         let before = report.clone();
         let few = x.r.len() <= SOME_CONTACTS;
         let small = x.v.len() <= MANY_NODES;
+        if params.coarse() && !few {
+            return;
+        }
         if few || near(params, &before, x.v.len()) {
             let size = match (few, small) {
+                _ if params.coarse() => 2,
                 (true, _) => 0,
                 (false, true) => 1,
                 (false, false) => 2,
             };
             self.raise_friction(problem, params, size, x, report);
         }
-        if !report.converged && few {
+        if !report.converged && few && !params.coarse() {
             self.condensed(problem, params, x, report);
         }
         if !report.converged && before.merit() < report.merit() {
@@ -222,7 +265,12 @@ impl Solver {
     ) {
         let before = report.clone();
         self.reached.keep(x.v, x.r);
-        let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, MOST_SWEEPS);
+        let most = if params.coarse() {
+            LAST_SWEEPS
+        } else {
+            MOST_SWEEPS
+        };
+        let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, most);
         self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
         // Among contacts that cannot be obeyed errors tell nothing; sweeps are right about all the others.
         let tells = report.yielding.is_empty();
@@ -322,6 +370,33 @@ mod tests {
             arrives(&family, |solver, problem, params, x, report| {
                 solver.raise_friction(problem, params, 0, x, report);
             });
+        }
+    }
+
+    /// A coarse tolerance is met by splitting where sweeps crawl, without a sweep before it or a Newton step after it.
+    #[test]
+    fn coarse_tolerances_take_few_ways() {
+        for family in [
+            families::layers(12, 3, 200.0, 0.4, true),
+            families::draped(20, 6000.0, 0.3),
+        ] {
+            let problem = family.problem();
+            let params = SolveParams {
+                tolerance: 1e-3,
+                sweeps_crawl: true,
+                ..SolveParams::default()
+            };
+            let (mut v, mut r) = (
+                vec![Vec3::ZERO; family.b.len()],
+                vec![Vec3::ZERO; family.contacts.len()],
+            );
+            let found = Solver::default().solve(&problem, &params, &mut v, &mut r);
+            assert!(
+                found.is_ok_and(|f| f.converged && f.sweeps <= 1 && f.newton_iterations == 0),
+                "{}",
+                family.name
+            );
+            assert!(residual(&problem, &v, &r).merit() < params.tolerance);
         }
     }
 }

@@ -12,6 +12,23 @@ use muslin_linalg::{BlockMatrix, Vec3};
 /// Fraction of a missing distance made up for in a step: all at once would throw things apart.
 const RECOVERY: f64 = 0.2;
 
+/// What is near at the start of a step.
+const NEARBY: Sought = Sought {
+    near: NEAR,
+    second: SecondLine::Skins,
+    recovery: RECOVERY,
+};
+/// The same with edges that are near in folds.
+const FOLDS: Sought = Sought {
+    second: SecondLine::SkinsAndFolds,
+    ..NEARBY
+};
+/// What the motion crosses.
+const CROSSING: Sought = Sought {
+    near: 0.0,
+    ..NEARBY
+};
+
 /// Matrix, imbalance of momentum and free coordinates of a linearised step.
 type System<'a> = (&'a BlockMatrix, &'a [Vec3], &'a [[bool; 3]]);
 
@@ -30,26 +47,35 @@ fn problem<'a>(
     }
 }
 
-/// Adds to the set what is nearer than `near` thicknesses at the start of the step, or, if that is zero, what the motion
-/// to `end` (m) crosses. Says how much it added.
+/// What is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Sought {
+    /// What is nearer than so many thicknesses at the start of the step; if zero, what the motion crosses.
+    pub near: f64,
+    /// What counts where vertices do not keep surfaces apart.
+    pub second: SecondLine,
+    /// Fraction of a missing distance made up for in the step.
+    pub recovery: f64,
+}
+
+/// Adds to the set what is sought on the way to `end` (m). Says how much it added.
 pub(super) fn detect(
     world: &World,
     detector: &mut Detector,
     set: &mut ContactSet,
     end: &[Vec3],
     dt: f64,
-    near: f64,
-    recovery: f64,
+    sought: &Sought,
 ) -> Result<usize, StepError> {
     if world.contact.between == Between::Nothing {
         return Ok(0);
     }
     let thickest = world.bodies.iter().map(|b| b.thickness).fold(0.0, f64::max);
     let params = DetectParams {
-        margin: near * thickest,
-        crossings: near == 0.0,
+        margin: sought.near * thickest,
+        crossings: sought.near == 0.0,
         between_cloth: world.contact.between == Between::All,
-        second: SecondLine::Skins,
+        second: sought.second,
         ..DetectParams::default()
     };
     detector
@@ -60,7 +86,7 @@ pub(super) fn detect(
         })?;
     let params = ContactParams {
         dt,
-        recovery,
+        recovery: sought.recovery,
         recovery_speed: world.contact.recovery_speed,
     };
     let before = set.contacts.len();
@@ -77,7 +103,23 @@ pub(super) struct ContactPhase {
     /// Contacts with the velocity about which the step is linearised in their offsets.
     shifted: Vec<Contact>,
     states: Vec<State>,
+    so_far: SoFar,
 }
+
+/// What the solves of the step under way have shown.
+#[derive(Clone, Copy, Default)]
+struct SoFar {
+    /// Sweeps were not enough.
+    sweeps_crawl: bool,
+    /// The tolerance was missed.
+    missed: bool,
+    /// Folds count.
+    folds: bool,
+}
+
+/// Part of the usual patience with the last digits after a solve of the same step has missed them: a step that does not
+/// arrive would else take as long in each of its rounds.
+const AFTER_MISS: usize = 8;
 
 impl ContactPhase {
     /// Whether nothing touches.
@@ -91,14 +133,26 @@ impl ContactPhase {
         self.set.clear();
         self.shifted.clear();
         self.states.clear();
+        self.so_far = SoFar::default();
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, predicted, dt, NEAR, RECOVERY).map(|_| ())
+        detect(world, detector, set, predicted, dt, &NEARBY).map(|_| ())
     }
 
     /// Looks whether the motion to `end` (m) crosses anything; adds it to the contacts and says how much there is.
+    ///
+    /// Where something crosses in spite of the contacts, edges in folds may be what vertices do not keep apart. They would be
+    /// found a few a round, each round a solve; so all of them that are near count from then on.
     pub fn look(&mut self, world: &World, end: &[Vec3], dt: f64) -> Result<usize, StepError> {
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, end, dt, 0.0, RECOVERY)
+        let crossing = detect(world, detector, set, end, dt, &CROSSING)?;
+        if crossing == 0 || self.so_far.folds {
+            return Ok(crossing);
+        }
+        self.so_far.folds = true;
+        let first = set.contacts.len();
+        detect(world, detector, set, end, dt, &FOLDS)?;
+        set.drop_known(first);
+        Ok(crossing)
     }
 
     /// Solves `A c + b = Jᵀ r` with contact for the correction `c` of the velocities `base` (m/s).
@@ -129,7 +183,17 @@ impl ContactPhase {
                 FrictionSolver::Admm => Method::Admm,
             },
             max_sweeps: settings.max_sweeps,
+            sweeps_crawl: self.so_far.sweeps_crawl,
             ..SolveParams::default()
+        };
+        let params = if self.so_far.missed && params.coarse() {
+            SolveParams {
+                max_factorisations: params.max_factorisations / AFTER_MISS,
+                max_admm_iterations: params.max_admm_iterations / AFTER_MISS,
+                ..params
+            }
+        } else {
+            params
         };
         let report = self
             .solver
@@ -138,6 +202,8 @@ impl ContactPhase {
                 reason: e.to_string(),
                 time: world.time,
             })?;
+        self.so_far.sweeps_crawl |= report.admm_iterations > 0;
+        self.so_far.missed |= !report.converged;
         states(&problem, correction, &self.set.impulses, &mut self.states);
         Ok(report)
     }

@@ -5,8 +5,8 @@
 //! answered together.
 
 use super::row::Row;
-use crate::contact::{ContactSet, Detector, NEAR};
-use crate::step::contacts::detect;
+use crate::contact::{ContactSet, Detector, NEAR, SecondLine};
+use crate::step::contacts::{Sought, detect};
 use crate::step::islands::{find, join};
 use crate::step::{StepError, StepReport};
 use crate::world::World;
@@ -85,7 +85,12 @@ impl Contacts {
     ) -> Result<(), StepError> {
         let known = self.set.contacts.len();
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, end, dt, near, softness.recovery)?;
+        let sought = Sought {
+            near,
+            second: SecondLine::Skins,
+            recovery: softness.recovery,
+        };
+        detect(world, detector, set, end, dt, &sought)?;
         self.set.drop_known(known);
         Ok(())
     }
