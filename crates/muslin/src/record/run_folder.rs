@@ -5,7 +5,7 @@ use super::{Summary, frame};
 use crate::contact::{Features, Remembered};
 use crate::simulation::Simulation;
 use crate::step::StepReport;
-use crate::world::World;
+use crate::world::{CollisionSteps, World};
 use muslin_linalg::Vec3;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -278,8 +278,13 @@ impl RunFolder {
 pub(super) fn write_state(file: &mut ArrayWriter, world: &World) -> Result<(), RecordError> {
     let state = &world.state;
     file.array::<f64>("x", &[state.x.len(), 3], bytemuck::cast_slice(&state.x))?;
-    file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))
+    file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))?;
+    let CollisionSteps { halvings, good } = state.collisions;
+    file.array::<i32>(COLLISIONS, &[2], &[halvings as i32, good as i32])
 }
+
+/// Name of the array with the length of collision steps.
+const COLLISIONS: &str = "collision_steps";
 
 /// Name of the entry with what was changed from outside.
 const STEERING: &str = "steering.json";
@@ -315,6 +320,17 @@ pub(super) fn read_state(
     }
     state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
     state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
+    let (_, collisions) = file.array::<i32>(COLLISIONS)?;
+    let &[halvings, good] = &collisions[..] else {
+        return Err(RecordError::damaged(
+            place,
+            "it does not say how finely collisions were looked for",
+        ));
+    };
+    state.collisions = CollisionSteps {
+        halvings: halvings.max(0) as u32,
+        good: good.max(0) as u32,
+    };
     if file.names().any(|n| n == STEERING) {
         let steering = serde_json::from_str(&file.text(STEERING)?)
             .map_err(|e| RecordError::damaged(place, e))?;

@@ -38,6 +38,17 @@ pub struct State {
     pub x: Vec<Vec3>,
     /// Velocities, m/s.
     pub v: Vec<Vec3>,
+    /// How finely collisions were looked for last; the next step of the method `impulse` begins with it.
+    pub collisions: CollisionSteps,
+}
+
+/// Length of the collision steps of the method `impulse`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollisionSteps {
+    /// How often the time step was halved.
+    pub halvings: u32,
+    /// Good collision steps of that length, one after the other.
+    pub good: u32,
 }
 
 /// What a body is made of.

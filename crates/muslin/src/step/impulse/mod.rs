@@ -15,7 +15,7 @@ use crate::contact::{DetectParams, Detector, SecondLine};
 use crate::failsafe::{FailSafe, Mended, Stage, held_inverse_mass};
 use crate::limit::EdgeLimits;
 use crate::scene::{Between, ImpulseSettings};
-use crate::world::World;
+use crate::world::{CollisionSteps, World};
 use calm::Calm;
 use dynamics::{Dynamics, Ticks};
 use frequency::{Frequencies, Pace};
@@ -27,7 +27,7 @@ const TRIES: usize = 2;
 /// Distance up to which pairs are watched from the start of a collision step, in thicknesses.
 const WATCHED: f64 = 3.0;
 /// Good steps after which a collision step is doubled.
-const GOOD: usize = 3;
+const GOOD: u32 = 3;
 /// Halvings below the length at which impulses may resolve what meets.
 const LAST_HALVINGS: u32 = 2;
 /// Most halvings of a collision step.
@@ -77,8 +77,8 @@ impl Impulse {
     }
 
     /// One collision step. What meets in spite of the contacts known is resolved by impulses if it is little or the step
-    /// is no longer than `light` ticks; at the shortest length, one tick, at any price. The answer is how far the
-    /// fail-safe had to go; none if that did not do, and the state is left alone.
+    /// is no longer than `light` ticks; at the shortest length, one tick, at any price. The answer is whether so little met
+    /// that a longer step might do; none if this one did not, and the state is left alone.
     fn collision_step(
         &mut self,
         world: &mut World,
@@ -86,7 +86,7 @@ impl Impulse {
         pace: &Pace,
         report: &mut StepReport,
         phases: &mut Phases,
-    ) -> Result<Option<Stage>, StepError> {
+    ) -> Result<Option<bool>, StepError> {
         let dt = ticks.dt();
         self.find(world, dt, step)?;
         phases.done("repulsion");
@@ -127,7 +127,8 @@ impl Impulse {
         self.finish(world, pace, dt, touched);
         report.sweeps += mended.searches;
         phases.done("velocities");
-        Ok(Some(mended.stage))
+        let short = ticks.count < light && mended.stage <= Stage::Impulses;
+        Ok(Some(few || short))
     }
 
     /// Limits strain and its rate.
@@ -278,10 +279,18 @@ impl Stepper for Impulse {
         // Rounding must not take the last halving away.
         let times = (dt / self.settings.smallest_step * (1.0 + 1e-9)).log2();
         let halvings = times.clamp(0.0, f64::from(MOST_HALVINGS)) as u32;
-        let (ticks, light) = (1usize << (halvings + LAST_HALVINGS), 1 << LAST_HALVINGS);
-        let (mut done, mut length, mut good) = (0, ticks, 0);
+        let shortest = halvings + LAST_HALVINGS;
+        let (ticks, light) = (1usize << shortest, 1 << LAST_HALVINGS);
+        let mut last = world.state.collisions;
+        last.halvings = last.halvings.min(shortest);
+        let mut done = 0;
         while done < ticks {
+            if last.good >= GOOD && last.halvings > 0 {
+                last.halvings -= 1;
+                last.good = 0;
+            }
             // Lengths are powers of two and begin at their own multiples, so that they fill the step.
+            let mut length = ticks >> last.halvings;
             while done % length != 0 {
                 length /= 2;
             }
@@ -295,29 +304,21 @@ impl Stepper for Impulse {
             report.iterations += 1;
             match result {
                 Ok(None) => {
-                    length /= 2;
-                    good = 0;
+                    last = CollisionSteps {
+                        halvings: (ticks / length).ilog2() + 1,
+                        good: 0,
+                    };
                     continue;
                 }
-                Ok(Some(stage)) => {
-                    let fine = if length < light {
-                        Stage::Impulses
-                    } else {
-                        Stage::Clean
-                    };
-                    good = if stage <= fine { good + 1 } else { 0 };
-                }
+                Ok(Some(good)) => last.good = if good { last.good + 1 } else { 0 },
                 Err(e) => {
                     world.time = begin;
                     return Err(e);
                 }
             }
             done += length;
-            if good == GOOD && length < ticks {
-                length *= 2;
-                good = 0;
-            }
         }
+        world.state.collisions = last;
         world.time = begin;
         if world.wants_reactions {
             self.dynamics.reactions(world, &before, dt);
