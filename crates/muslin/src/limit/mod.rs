@@ -114,6 +114,27 @@ impl EdgeLimits {
         self.limit(x, v, inverse_mass, dt, &RATE.at(limit))
     }
 
+    /// One sweep of [`Self::limit_strain`], for those who have other laws to obey and take turns. What it changes is added to
+    /// `changes` too, m/s. Says whether all was within the limit before.
+    pub fn take_turn(
+        &mut self,
+        (x, v): (&[Vec3], &mut [Vec3]),
+        changes: &mut [Vec3],
+        inverse_mass: &[Vec3],
+        dt: f64,
+        (limit, turn): (f64, usize),
+    ) -> bool {
+        // Others have moved what they liked.
+        for moved in &mut self.moved {
+            moved.clear();
+            moved.resize(x.len(), true);
+        }
+        let rule = (&STRAIN.at(limit), boldness(turn));
+        let forth = turn.is_multiple_of(2);
+        let ways = (x, v, Some(changes));
+        self.sweep(ways, inverse_mass, dt, rule, forth) <= limit * (1.0 + SLACK)
+    }
+
     fn limit(
         &mut self,
         x: &[Vec3],
@@ -142,13 +163,9 @@ impl EdgeLimits {
         // Edges whose ends have stayed since they were looked at are as they were: what a sweep sees is all there is.
         let mut seen = done.strain;
         while seen > enough && done.sweeps < MOST_SWEEPS {
-            let factor = if done.sweeps < EXACT_SWEEPS {
-                1.0
-            } else {
-                BOLD
-            };
+            let rule = (rule, boldness(done.sweeps));
             let forth = done.sweeps.is_multiple_of(2);
-            seen = self.sweep((x, v), inverse_mass, dt, (rule, factor), forth);
+            seen = self.sweep((x, v, None), inverse_mass, dt, rule, forth);
             done.sweeps += 1;
         }
         done.strain = self.largest(x, v, dt, rule);
@@ -169,7 +186,7 @@ impl EdgeLimits {
     /// far the worst was from its reference before it was corrected.
     fn sweep(
         &mut self,
-        (x, v): (&[Vec3], &mut [Vec3]),
+        (x, v, mut changes): (&[Vec3], &mut [Vec3], Option<&mut [Vec3]>),
         inverse_mass: &[Vec3],
         dt: f64,
         (rule, factor): (&Rule, f64),
@@ -196,11 +213,14 @@ impl EdgeLimits {
             let change = change * factor;
             let [ia, ib] = ends_of.map(|i| inverse_mass[i].min_element());
             if ia + ib > 0.0 {
-                v[ends_of[0]] += change * (ia / (ia + ib));
-                v[ends_of[1]] -= change * (ib / (ia + ib));
                 // A held end does not move; the other does.
-                for (v, inverse) in ends_of.into_iter().zip([ia, ib]) {
-                    now_moved[v] |= inverse > 0.0;
+                for (end, share) in ends_of.into_iter().zip([ia, -ib]) {
+                    let change = change * (share / (ia + ib));
+                    v[end] += change;
+                    if let Some(changes) = &mut changes {
+                        changes[end] += change;
+                    }
+                    now_moved[end] |= share != 0.0;
                 }
             }
         }
@@ -242,6 +262,11 @@ impl EdgeLimits {
             *v += *sum;
         }
     }
+}
+
+/// Factor of the corrections of a sweep.
+fn boldness(sweep: usize) -> f64 {
+    if sweep < EXACT_SWEEPS { 1.0 } else { BOLD }
 }
 
 /// From the first to the second vertex, now and at the end of the step.

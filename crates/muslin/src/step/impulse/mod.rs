@@ -202,7 +202,12 @@ impl Impulse {
         self.mean.clone_from(&self.limited);
         if self.limited != self.proposed {
             let (inverse, mean) = (&self.inverse_mass, &mut self.mean);
-            self.repulsions.correct_mean(inverse, mean, dt);
+            let (limits, limited) = (&mut self.limits, &mut self.limited);
+            let (x, limit) = (&world.state.x, self.settings.strain_limit);
+            self.repulsions
+                .correct_mean(inverse, mean, dt, |mean, turn| {
+                    limit <= 0.0 || limits.take_turn((x, mean), limited, inverse, dt, (limit, turn))
+                });
         }
         for i in 0..self.x.len() {
             if self.mean[i] != self.proposed[i] {

@@ -15,9 +15,11 @@ use muslin_linalg::{Mat3, Vec3};
 /// Part of an overlap that may be made up for in a step.
 const RECOVERY: f64 = 0.1;
 /// Sweeps over all pairs of a step of the dynamics, which begins with the impulses of the last one, and of a collision step:
-/// limits pull cloth that is stretched over something right through it, and the way back takes many.
+/// the way back from where limits have pulled cloth takes many.
 const QUICK_SWEEPS: usize = 2;
 const SWEEPS: usize = 200;
+/// Turns of contacts and limits of stretch.
+const TURNS: usize = 100;
 /// Change of velocity that counts as none, in a step of the dynamics and in a collision step, m/s.
 const NOTHING: f64 = 1e-9;
 const SETTLED: f64 = 1e-4;
@@ -255,11 +257,25 @@ impl Repulsions {
         }
     }
 
-    /// Puts the mean velocities of a collision step of `dt` (s) right after the limits have changed them.
-    pub fn correct_mean(&mut self, inverse_mass: &[Vec3], v: &mut [Vec3], dt: f64) {
+    /// Puts the mean velocities of a collision step of `dt` (s) right after the limits have changed them. Limits pull cloth that is
+    /// stretched over something right through it, so the two take turns: `limit` gets the velocities and the number of its
+    /// turn, and says whether it was content before. Contacts have the last word.
+    pub fn correct_mean(
+        &mut self,
+        inverse_mass: &[Vec3],
+        v: &mut [Vec3],
+        dt: f64,
+        mut limit: impl FnMut(&mut [Vec3], usize) -> bool,
+    ) {
         for pair in &mut self.pairs {
             pair.slack = pair.slack_at_start;
             pair.held = Vec3::ZERO;
+        }
+        for turn in 0..TURNS {
+            self.sweep((1 + turn % 2, SETTLED), inverse_mass, v, dt);
+            if limit(v, turn) {
+                break;
+            }
         }
         self.sweep((SWEEPS, SETTLED), inverse_mass, v, dt);
         for pair in &mut self.pairs {
@@ -483,7 +499,7 @@ mod tests {
             ..Repulsions::default()
         };
         let mut v = vec![Vec3::NEG_Z; n];
-        repulsions.correct_mean(&inverse_mass, &mut v, dt);
+        repulsions.correct_mean(&inverse_mass, &mut v, dt, |_, _| true);
         for pair in &repulsions.pairs {
             let approach = pair.row.velocity(&v).z;
             assert!(approach > -0.02, "{approach} m/s");
