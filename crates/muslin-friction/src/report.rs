@@ -37,7 +37,16 @@ pub struct SolveParams {
     pub max_admm_iterations: usize,
     /// Whether sweeps are known to crawl, from nearly the same problem: with a coarse tolerance splitting then comes first.
     pub sweeps_crawl: bool,
+    /// Whether contacts had to yield in nearly the same problem: with a coarse tolerance those that are likely jammed then
+    /// do so at once.
+    pub jams: bool,
+    /// Budget of work in all, see [`SolveReport::work`]. A pass of splitting is made even if none is left.
+    pub max_work: usize,
 }
+
+/// Sweeps that take about the time of a splitting iteration, and of a factorisation.
+pub(crate) const ITERATION: usize = 4;
+pub(crate) const FACTORISATION: usize = 30;
 
 impl SolveParams {
     /// Whether so little is asked for that patience with the last digits would be wasted.
@@ -55,6 +64,8 @@ impl Default for SolveParams {
             max_factorisations: 100,
             max_admm_iterations: 800,
             sweeps_crawl: false,
+            jams: false,
+            max_work: usize::MAX,
         }
     }
 }
@@ -92,6 +103,11 @@ impl SolveReport {
     /// What had to fall below the tolerance, m/s; see [`Residual::merit`].
     pub fn merit(&self) -> f64 {
         self.reached().merit()
+    }
+
+    /// Work done, in sweeps: counted, not timed, so that what it decides is the same on every machine.
+    pub fn work(&self) -> usize {
+        self.sweeps + ITERATION * self.admm_iterations + FACTORISATION * self.factorisations
     }
 
     /// See [`Residual::strict`].

@@ -97,7 +97,8 @@ impl Solver {
             let mut against = squeezed(&self.ready.given(problem), x.v, tolerance);
             if against.is_empty() {
                 against = jammed(&self.ready.given(problem), x.v, tolerance);
-                if auto {
+                let in_vain = params.jams && params.coarse() && !against.is_empty();
+                if auto && !in_vain {
                     let params = hurried(params, x.r.len(), !against.is_empty());
                     self.patient_ways(problem, &params, &mut x, &mut report);
                 }

@@ -5,13 +5,22 @@ use crate::admm::{Goal, Passes};
 use crate::newton::NewtonEnd;
 use crate::outlook::Outlook;
 use crate::problem::FrictionProblem;
-use crate::report::{SolveParams, SolveReport};
+use crate::report::{FACTORISATION, ITERATION, SolveParams, SolveReport};
 use crate::residual::Residual;
 
 /// Full Newton steps that are tried.
 const FULL_STEPS: usize = 5;
 /// Pairs of contacts that sweeps on a condensed system may visit in all: about what condensing it took.
 const CONDENSED_VISITS: usize = 60_000_000;
+
+/// Iterations of a first pass that are made even when no work is left: a point that no stage has been at would be worse than
+/// a late one.
+const LEAST_ITERATIONS: usize = 60;
+
+/// Work that is left, in sweeps.
+pub(super) fn left(params: &SolveParams, report: &SolveReport) -> usize {
+    params.max_work.saturating_sub(report.work())
+}
 
 impl Solver {
     pub(super) fn sweep(
@@ -49,7 +58,8 @@ impl Solver {
     ) {
         let mut outlook = Outlook::new(params.tolerance, budget);
         let stalled = |sweep: usize, residual: &Residual| outlook.hopeless(sweep, residual);
-        let (tolerance, most) = (params.tolerance, params.max_sweeps);
+        let most = params.max_sweeps.min(left(params, report));
+        let tolerance = params.tolerance;
         self.sweep(problem, tolerance, most, x, report, stalled);
     }
 
@@ -73,6 +83,10 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
+        let max_factorisations = max_factorisations.min(left(params, report) / FACTORISATION);
+        if max_factorisations == 0 {
+            return;
+        }
         let end = self.newton.run(
             &self.ready.given(problem),
             params.tolerance,
@@ -93,7 +107,10 @@ impl Solver {
         report: &mut SolveReport,
     ) {
         let given = &self.ready.given(problem);
-        let most = params.max_factorisations;
+        let most = (params.max_factorisations).min(left(params, report) / FACTORISATION);
+        if most == 0 {
+            return;
+        }
         let end = self.newton.finish(given, params.tolerance, most, x.v, x.r);
         self.end_newton(problem, params, &end, x, report);
     }
@@ -148,9 +165,17 @@ impl Solver {
         x: &mut Unknowns,
         report: &mut SolveReport,
     ) {
+        let least = match passes {
+            Passes::First => LEAST_ITERATIONS,
+            Passes::Further => 0,
+        };
+        let most = (left(params, report) / ITERATION).max(least);
+        if most == 0 {
+            return;
+        }
         let goal = Goal {
             tolerance: params.tolerance,
-            max_iterations: params.max_admm_iterations,
+            max_iterations: params.max_admm_iterations.min(most),
             passes,
         };
         let given = &self.ready.given(problem);

@@ -1,5 +1,6 @@
 //! Which stage follows which.
 
+use super::stages::left;
 use super::{SOME_CONTACTS, Solver, Unknowns};
 use crate::admm::Passes;
 use crate::problem::{Contact, FrictionProblem};
@@ -82,7 +83,10 @@ impl Solver {
         }
         self.start.keep(x.v, x.r);
         let soft = !problem.contacts.is_empty() && self.softness() > SOFT;
-        if soft && !(params.sweeps_crawl && params.coarse()) {
+        let few = x.r.len() <= SOME_CONTACTS;
+        // Sweeps would be a third to a half of a solve that ends in splitting after all.
+        let crawl = params.coarse() && (params.sweeps_crawl || !few);
+        if soft && !crawl {
             let worthwhile = if params.coarse() {
                 COARSE_SWEEPS
             } else {
@@ -90,7 +94,6 @@ impl Solver {
             };
             self.sweep_within(problem, params, worthwhile, x, report);
         }
-        let few = x.r.len() <= SOME_CONTACTS;
         if (!report.converged && !soft) || (few && drifts(params, report)) {
             self.full_steps(problem, params, x, report);
         }
@@ -178,7 +181,7 @@ impl Solver {
         let before = report.clone();
         let few = x.r.len() <= SOME_CONTACTS;
         let small = x.v.len() <= MANY_NODES;
-        if params.coarse() && !few {
+        if params.coarse() && (!few || left(params, report) == 0) {
             return;
         }
         if few || near(params, &before, x.v.len()) {
@@ -271,6 +274,7 @@ impl Solver {
             MOST_SWEEPS
         };
         let sweeps = (LAST_VISITS / x.v.len().max(1)).clamp(LAST_SWEEPS, most);
+        let sweeps = sweeps.min(left(params, report));
         self.sweep(problem, params.tolerance, sweeps, x, report, |_, _| false);
         // Among contacts that cannot be obeyed errors tell nothing; sweeps are right about all the others.
         let tells = report.yielding.is_empty();
@@ -398,5 +402,29 @@ mod tests {
             );
             assert!(residual(&problem, &v, &r).merit() < params.tolerance);
         }
+    }
+
+    /// Without any work left a pass of splitting is made, and what it reached is reported as it is.
+    #[test]
+    fn work_is_bounded() {
+        let family = families::layers(20, 3, 6000.0, 0.4, true);
+        let problem = family.problem();
+        let params = SolveParams {
+            tolerance: 1e-4,
+            max_work: 0,
+            ..SolveParams::default()
+        };
+        let (mut v, mut r) = (
+            vec![Vec3::ZERO; family.b.len()],
+            vec![Vec3::ZERO; family.contacts.len()],
+        );
+        let found = Solver::default().solve(&problem, &params, &mut v, &mut r);
+        let met = residual(&problem, &v, &r).merit() < params.tolerance;
+        assert!(
+            found
+                .as_ref()
+                .is_ok_and(|f| f.work() <= 300 && f.converged == met),
+            "{found:?}"
+        );
     }
 }

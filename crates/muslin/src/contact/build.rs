@@ -189,6 +189,15 @@ impl ContactSet {
         self.truncate(to);
     }
 
+    /// Whether edges of cloth carried an impulse in the last step that are no contacts yet.
+    pub fn lacks_carried(&self, world: &World) -> bool {
+        let mut known = self.features.clone();
+        known.sort_unstable();
+        let edges = |f: &Features| f.kind == Kind::EdgeEdge && matches!(f.party, Party::Cloth(_));
+        let mut carried = world.impulses.iter().map(|r| &r.features);
+        carried.any(|f| edges(f) && known.binary_search(f).is_err())
+    }
+
     /// Of the contacts from `first` on, leaves out those between features that met before it.
     pub fn drop_known(&mut self, first: usize) {
         let mut known = self.features[..first].to_vec();

@@ -43,6 +43,9 @@ pub enum SecondLine {
     Skins,
     /// These, and edges that cross over flat cloth.
     SkinsAndFolds,
+    /// These, and edges a little farther apart that carried an impulse in the last step: they keep the distance that they
+    /// have.
+    SkinsFoldsAndCarried,
 }
 
 /// Part of the thickness that is kept where vertices should have kept all of it: a spike meets the inside of a face, a
@@ -178,6 +181,7 @@ impl Detector {
                     start: &self.start,
                     end,
                     second: second_line(world, [a.party, b.party], params),
+                    carried: &world.impulses,
                     params,
                 };
                 if b.skin {

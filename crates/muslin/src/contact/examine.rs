@@ -1,6 +1,8 @@
 //! Measures the pairs of features of two objects that the hierarchies found, and keeps those that matter.
 
+use super::NEAR;
 use super::Party;
+use super::build::Remembered;
 use super::candidate::{Candidate, Kind, Pair};
 use super::detector::{DetectParams, Object, SECOND_LINE, SecondLine};
 use super::neighbours::touches_here;
@@ -40,6 +42,8 @@ pub(super) struct Search<'a> {
     pub end: Option<&'a [Vec3]>,
     /// Distance within which pairs of the second line are near, m.
     pub second: f64,
+    /// What carried an impulse in the last step, in order.
+    pub carried: &'a [Remembered],
     pub params: &'a DetectParams,
 }
 
@@ -58,9 +62,11 @@ impl Search<'_> {
             };
             let (a, b) = (v.surface(ends, time), f.surface(ends, time));
             found.closest = touches_here(&found, a, b, [v.first, f.first]);
-            if !found.closest && self.folded(&found) {
+            if !found.closest
+                && let Some(share) = self.folded(&found)
+            {
                 found.closest = true;
-                found.share = SECOND_LINE;
+                found.share = share;
             }
             let counts = !self.params.closest_only || found.closest || !found.near;
             counts.then_some(found)
@@ -95,14 +101,29 @@ impl Search<'_> {
         Some((found, way))
     }
 
-    /// Whether the insides of two edges of cloth are near, as in a fold.
-    fn folded(&self, found: &Candidate) -> bool {
+    /// Part of the thickness that two edges of cloth keep whose insides are near, as in a fold.
+    fn folded(&self, found: &Candidate) -> Option<f64> {
         let cloth = |p: &Party| matches!(p, Party::Cloth(_));
-        self.params.second == SecondLine::SkinsAndFolds
-            && found.near
+        let carried = match self.params.second {
+            SecondLine::SkinsAndFolds => false,
+            SecondLine::SkinsFoldsAndCarried => true,
+            SecondLine::Nothing | SecondLine::Skins => return None,
+        };
+        let fold = found.near
             && found.inner
             && found.kind == Kind::EdgeEdge
-            && found.parties.iter().all(cloth)
-            && found.gap.length_squared() <= self.second * self.second
+            && found.parties.iter().all(cloth);
+        if !fold {
+            return None;
+        }
+        let distance = found.gap.length();
+        if distance <= self.second {
+            return Some(SECOND_LINE);
+        }
+        let features = found.features();
+        let known = |r: &Remembered| r.features.cmp(&features);
+        // All of the thickness would push apart what half of it held.
+        (carried && self.carried.binary_search_by(known).is_ok())
+            .then(|| (NEAR * SECOND_LINE * distance / self.second).min(1.0))
     }
 }

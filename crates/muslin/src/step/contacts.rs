@@ -23,6 +23,11 @@ const FOLDS: Sought = Sought {
     second: SecondLine::SkinsAndFolds,
     ..NEARBY
 };
+/// The same with edges that carried an impulse in the last step.
+const CARRIED: Sought = Sought {
+    second: SecondLine::SkinsFoldsAndCarried,
+    ..NEARBY
+};
 /// What the motion crosses.
 const CROSSING: Sought = Sought {
     near: 0.0,
@@ -115,11 +120,52 @@ struct SoFar {
     missed: bool,
     /// Folds count.
     folds: bool,
+    /// Contacts that had to yield, in all solves.
+    yielding: usize,
+    /// Work done, in sweeps.
+    work: usize,
 }
+
+/// Work that a step with a coarse tolerance may take, in sweeps: ten times that of a usual one, which factors twice and
+/// makes thirty splitting iterations each time.
+const STEP_WORK: usize = 3000;
 
 /// Part of the usual patience with the last digits after a solve of the same step has missed them: a step that does not
 /// arrive would else take as long in each of its rounds.
 const AFTER_MISS: usize = 8;
+
+/// What the scene asks of a solve.
+fn asked(settings: &ImplicitSettings) -> SolveParams {
+    SolveParams {
+        tolerance: settings.tolerance,
+        method: match settings.friction_solver {
+            FrictionSolver::Auto => Method::Auto,
+            FrictionSolver::GaussSeidel => Method::GaussSeidel,
+            FrictionSolver::Newton => Method::Newton,
+            FrictionSolver::Admm => Method::Admm,
+        },
+        max_sweeps: settings.max_sweeps,
+        ..SolveParams::default()
+    }
+}
+
+impl SoFar {
+    /// What is asked of the next solve of the step.
+    fn learnt(&self, asked: SolveParams) -> SolveParams {
+        if !asked.coarse() || asked.method != Method::Auto {
+            return asked;
+        }
+        let part = if self.missed { AFTER_MISS } else { 1 };
+        SolveParams {
+            sweeps_crawl: self.sweeps_crawl,
+            jams: self.yielding > 0,
+            max_work: STEP_WORK.saturating_sub(self.work),
+            max_factorisations: asked.max_factorisations / part,
+            max_admm_iterations: asked.max_admm_iterations / part,
+            ..asked
+        }
+    }
+}
 
 impl ContactPhase {
     /// Whether nothing touches.
@@ -129,13 +175,29 @@ impl ContactPhase {
 
     /// Finds what is near at the start of the step. What the motion crosses is left to [`Self::look`]: a guess of the
     /// motion, such as `predicted` (m), finds much that never meets.
-    pub fn find(&mut self, world: &World, predicted: &[Vec3], dt: f64) -> Result<(), StepError> {
+    ///
+    /// Where the tolerance is coarse, edges in folds count from the beginning if some of them carried an impulse in the last
+    /// step: found anew by crossings, they would cost a solve in every step of cloth that is wound up or crumpled.
+    pub fn find(
+        &mut self,
+        world: &World,
+        settings: &ImplicitSettings,
+        predicted: &[Vec3],
+        dt: f64,
+    ) -> Result<(), StepError> {
         self.set.clear();
         self.shifted.clear();
         self.states.clear();
         self.so_far = SoFar::default();
         let (detector, set) = (&mut self.detector, &mut self.set);
-        detect(world, detector, set, predicted, dt, &NEARBY).map(|_| ())
+        detect(world, detector, set, predicted, dt, &NEARBY)?;
+        if asked(settings).coarse() && set.lacks_carried(world) {
+            self.so_far.folds = true;
+            let first = set.contacts.len();
+            detect(world, detector, set, predicted, dt, &CARRIED)?;
+            set.drop_known(first);
+        }
+        Ok(())
     }
 
     /// Looks whether the motion to `end` (m) crosses anything; adds it to the contacts and says how much there is.
@@ -174,27 +236,7 @@ impl ContactPhase {
             }
         }));
         let problem = problem(world, system, &self.shifted);
-        let params = SolveParams {
-            tolerance: settings.tolerance,
-            method: match settings.friction_solver {
-                FrictionSolver::Auto => Method::Auto,
-                FrictionSolver::GaussSeidel => Method::GaussSeidel,
-                FrictionSolver::Newton => Method::Newton,
-                FrictionSolver::Admm => Method::Admm,
-            },
-            max_sweeps: settings.max_sweeps,
-            sweeps_crawl: self.so_far.sweeps_crawl,
-            ..SolveParams::default()
-        };
-        let params = if self.so_far.missed && params.coarse() {
-            SolveParams {
-                max_factorisations: params.max_factorisations / AFTER_MISS,
-                max_admm_iterations: params.max_admm_iterations / AFTER_MISS,
-                ..params
-            }
-        } else {
-            params
-        };
+        let params = self.so_far.learnt(asked(settings));
         let report = self
             .solver
             .solve(&problem, &params, correction, &mut self.set.impulses)
@@ -204,6 +246,8 @@ impl ContactPhase {
             })?;
         self.so_far.sweeps_crawl |= report.admm_iterations > 0;
         self.so_far.missed |= !report.converged;
+        self.so_far.yielding += report.yielding.len();
+        self.so_far.work += report.work();
         states(&problem, correction, &self.set.impulses, &mut self.states);
         Ok(report)
     }

@@ -276,7 +276,8 @@ impl Stepper for Implicit {
         self.predict(world, dt)?;
         phases.done("prepare");
         self.coast(world, dt);
-        self.contacts.find(world, &self.trial_x, dt)?;
+        self.contacts
+            .find(world, &self.settings, &self.trial_x, dt)?;
         phases.done("detection");
 
         let mut report = StepReport {
