@@ -302,3 +302,42 @@ fn edges_in_flat_cloth_count_where_vertices_do_not_keep_them_apart() {
     assert!(edges(2e-4, SecondLine::SkinsAndFolds) > 0);
     assert_eq!(edges(9e-4, SecondLine::SkinsAndFolds), 0);
 }
+
+/// Those that are a little farther count if they carried an impulse in the last step, and keep the distance that they have.
+#[test]
+fn edges_that_carried_an_impulse_keep_their_distance() {
+    let sheet = |name: &str, turned: f64, z: f64| {
+        format!(
+            "[cloth.{name}]\ngrid = {{ size = [0.1, 0.1], cells = [2, 2] }}\nfabric = \"gray-interlock\"\n\
+             thickness = 1e-3\nrotate = {{ axis = [0, 0, 1], degrees = {turned} }}\ntranslate = [0, 0, {z}]\n"
+        )
+    };
+    let text = sheet("a", 0.0, 0.0) + &sheet("b", 20.0, 9e-4);
+    let mut s = Simulation::new(&SceneSource::from_text("t", &text), &[], 1).unwrap();
+    let params = |closest_only: bool| DetectParams {
+        second: SecondLine::SkinsFoldsAndCarried,
+        closest_only,
+        ..DetectParams::default()
+    };
+    let mut detector = Detector::default();
+    let all = detector.detect(&s.world, None, 0.01, &params(false));
+    let inside = |c: &&Candidate| c.kind == Kind::EdgeEdge && c.inner && !c.closest;
+    let carried: Vec<Remembered> = all.unwrap().iter().filter(inside).map(remembered).collect();
+    assert!(!carried.is_empty());
+    s.world.impulses.clone_from(&carried);
+    s.world.impulses.sort_by_key(|r| r.features);
+    let found = detector
+        .detect(&s.world, None, 0.01, &params(true))
+        .unwrap();
+    for r in &carried {
+        let again = found.iter().find(|c| c.features() == r.features);
+        assert!(again.is_some_and(|c| (c.share - 0.9).abs() < 1e-9));
+    }
+}
+
+fn remembered(c: &Candidate) -> Remembered {
+    Remembered {
+        features: c.features(),
+        impulse: c.normal,
+    }
+}
