@@ -320,17 +320,19 @@ pub(super) fn read_state(
     }
     state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
     state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
-    let (_, collisions) = file.array::<i32>(COLLISIONS)?;
-    let &[halvings, good] = &collisions[..] else {
-        return Err(RecordError::damaged(
-            place,
-            "it does not say how finely collisions were looked for",
-        ));
-    };
-    state.collisions = CollisionSteps {
-        halvings: halvings.max(0) as u32,
-        good: good.max(0) as u32,
-    };
+    // Files of earlier versions do not have it; those runs go on with the longest collision steps.
+    if file
+        .names()
+        .any(|n| n.strip_suffix(".npy") == Some(COLLISIONS))
+    {
+        let (_, collisions) = file.array::<i32>(COLLISIONS)?;
+        if let &[halvings, good] = &collisions[..] {
+            state.collisions = CollisionSteps {
+                halvings: halvings.max(0) as u32,
+                good: good.max(0) as u32,
+            };
+        }
+    }
     if file.names().any(|n| n == STEERING) {
         let steering = serde_json::from_str(&file.text(STEERING)?)
             .map_err(|e| RecordError::damaged(place, e))?;
