@@ -35,8 +35,9 @@ pub struct SolveParams {
     pub max_factorisations: usize,
     /// Budget of splitting iterations.
     pub max_admm_iterations: usize,
-    /// Whether sweeps are known to crawl, from nearly the same problem: with a coarse tolerance splitting then comes first.
-    pub sweeps_crawl: bool,
+    /// Whether the start is an answer but for a few contacts: with a coarse tolerance sweeps then come before splitting, however
+    /// many contacts there are.
+    pub nearly_solved: bool,
     /// Whether contacts had to yield in nearly the same problem: with a coarse tolerance those that are likely jammed then
     /// do so at once.
     pub jams: bool,
@@ -63,7 +64,7 @@ impl Default for SolveParams {
             max_sweeps: 1000,
             max_factorisations: 100,
             max_admm_iterations: 800,
-            sweeps_crawl: false,
+            nearly_solved: false,
             jams: false,
             max_work: usize::MAX,
         }

@@ -114,8 +114,8 @@ pub(super) struct ContactPhase {
 /// What the solves of the step under way have shown.
 #[derive(Clone, Copy, Default)]
 struct SoFar {
-    /// Sweeps were not enough.
-    sweeps_crawl: bool,
+    /// The last solve has an answer, which contacts found since then may spoil where they are.
+    nearly_solved: bool,
     /// The tolerance was missed.
     missed: bool,
     /// Folds count.
@@ -157,7 +157,7 @@ impl SoFar {
         }
         let part = if self.missed { AFTER_MISS } else { 1 };
         SolveParams {
-            sweeps_crawl: self.sweeps_crawl,
+            nearly_solved: self.nearly_solved,
             jams: self.yielding > 0,
             max_work: STEP_WORK.saturating_sub(self.work),
             max_factorisations: asked.max_factorisations / part,
@@ -174,10 +174,11 @@ impl ContactPhase {
     }
 
     /// Finds what is near at the start of the step. What the motion crosses is left to [`Self::look`]: a guess of the
-    /// motion, such as `predicted` (m), finds much that never meets.
+    /// motion, such as `predicted` (m), finds some that never meets.
     ///
-    /// Where the tolerance is coarse, edges in folds count from the beginning if some of them carried an impulse in the last
-    /// step: found anew by crossings, they would cost a solve in every step of cloth that is wound up or crumpled.
+    /// Where the tolerance is coarse that is no harm, and saves a second solve in most steps of cloth that falls. Edges in folds
+    /// count from the beginning too, if some of them carried an impulse in the last step: found anew by crossings, they would
+    /// cost a solve in every step of cloth that is wound up or crumpled.
     pub fn find(
         &mut self,
         world: &World,
@@ -195,6 +196,11 @@ impl ContactPhase {
             self.so_far.folds = true;
             let first = set.contacts.len();
             detect(world, detector, set, predicted, dt, &CARRIED)?;
+            set.drop_known(first);
+        }
+        if asked(settings).coarse() {
+            let first = set.contacts.len();
+            detect(world, detector, set, predicted, dt, &CROSSING)?;
             set.drop_known(first);
         }
         Ok(())
@@ -244,7 +250,7 @@ impl ContactPhase {
                 reason: e.to_string(),
                 time: world.time,
             })?;
-        self.so_far.sweeps_crawl |= report.admm_iterations > 0;
+        self.so_far.nearly_solved = report.converged;
         self.so_far.missed |= !report.converged;
         self.so_far.yielding += report.yielding.len();
         self.so_far.work += report.work();
