@@ -13,7 +13,6 @@ fn measure(method: &str, threads: usize, frames: usize) {
     let changes = [
         format!("solver.method={method}"),
         "cloth.curtain.grid.cells=[149,149]".into(),
-        "solver.implicit.tolerance=1e-4".into(),
     ];
     let changes: Vec<Override> = changes
         .iter()

@@ -1,19 +1,21 @@
 //! Runs the scenes of `bridson2002` and `stress` with both methods and perturbed starts, and judges every step.
 //!
-//! `cargo xtask stress [SCENE…] [impulse|implicit] [seeds=0..10] [frames=N] [threads=N] [log=FILE] [set=PATH=VALUE…]`: all
+//! `cargo xtask stress [SCENE…] [impulse|implicit] [seeds=0..10] [frames=N] [threads=N] [log=FILE] [keep=FOLDER] [set=PATH=VALUE…]`: all
 //! frames of all scenes with both methods from ten starts by default, which takes hours. Runs do not know of each other and go
 //! side by side, each on one thread. A line is printed as each ends, and kept in the log; what stands there is not run again.
-//! Fails if anything crosses.
+//! Fails if anything crosses. Where it first did in a run is told; `keep` saves the run as it was at the frame before, for
+//! `muslin::record::load` or Python's `load`.
 #![allow(clippy::print_stdout)]
 
-use muslin::contact::Crossing;
 use muslin::linalg::Vec3;
+use muslin::record::save;
 use muslin::scene::{Override, SceneSource, shipped_scenes};
 use muslin::simulation::Simulation;
 use std::error::Error;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -33,6 +35,7 @@ struct Sweep {
     frames: usize,
     threads: usize,
     log: Option<String>,
+    keep: Option<PathBuf>,
     changes: Vec<Override>,
 }
 
@@ -45,6 +48,7 @@ impl Sweep {
             frames: usize::MAX,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             log: None,
+            keep: None,
             changes: Vec::new(),
         };
         let all = || shipped_scenes().filter(|s| ["bridson2002", "stress"].contains(&s.group));
@@ -57,6 +61,7 @@ impl Sweep {
                 Some(("frames", n)) => sweep.frames = n.parse()?,
                 Some(("threads", n)) => sweep.threads = n.parse()?,
                 Some(("log", file)) => sweep.log = Some(file.into()),
+                Some(("keep", folder)) => sweep.keep = Some(folder.into()),
                 Some(("set", change)) => sweep.changes.push(Override::parse(change)?),
                 _ => {
                     if let Some(method) = METHODS.into_iter().find(|m| **m == argument) {
@@ -113,13 +118,16 @@ impl Sweep {
         let work = || -> Result<(), Failure> {
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let begun = Instant::now();
-                let outcome = job.run(self.frames, &self.changes)?;
+                let outcome = job.run(self)?;
                 if outcome.crossing > 0 {
                     failed.fetch_add(1, Ordering::Relaxed);
                 }
                 let line = job.line(&outcome, begun.elapsed().as_secs_f64());
                 let mut tell = tell.lock().map_err(|_| "a run has failed")?;
                 (*tell)(&line)?;
+                if let Some(first) = outcome.first {
+                    (*tell)(&format!("  {first}"))?;
+                }
             }
             Ok(())
         };
@@ -152,6 +160,8 @@ struct Outcome {
     missed: usize,
     crossing: usize,
     longest: f64,
+    /// Where something first crossed.
+    first: Option<String>,
 }
 
 impl Job<'_> {
@@ -178,8 +188,8 @@ impl Job<'_> {
         )
     }
 
-    fn run(&self, frames: usize, changes: &[Override]) -> Result<Outcome, Failure> {
-        let mut changes = changes.to_vec();
+    fn run(&self, sweep: &Sweep) -> Result<Outcome, Failure> {
+        let mut changes = sweep.changes.clone();
         changes.push(Override::parse(&format!("solver.method={}", self.method))?);
         let mut s = Simulation::new(&SceneSource::find(self.scene)?, &changes, 1)?;
         if self.seed > 0 {
@@ -193,7 +203,13 @@ impl Job<'_> {
             return Err(error.to_string().into());
         }
         let mut outcome = Outcome::default();
-        while s.frame() < frames.min(s.scene.output.frames) {
+        while s.frame() < sweep.frames.min(s.scene.output.frames) {
+            if let Some(folder) = &sweep.keep
+                && s.at_frame()
+                && outcome.first.is_none()
+            {
+                self.keep(&s, folder)?;
+            }
             let begun = Instant::now();
             let report = s.advance()?;
             outcome.longest = outcome.longest.max(begun.elapsed().as_secs_f64());
@@ -201,10 +217,25 @@ impl Job<'_> {
             outcome.acted += usize::from(report.failsafe);
             outcome.trapped += usize::from(report.trapped > 0);
             outcome.missed += usize::from(!report.converged);
-            let crossings: usize = s.crossings().iter().map(Crossing::count).sum();
-            outcome.crossing += usize::from(crossings > 0);
+            let crossings = s.crossings();
+            outcome.crossing += usize::from(!crossings.is_empty());
+            if let (None, Some(first)) = (&outcome.first, crossings.first()) {
+                outcome.first = Some(format!(
+                    "step {}: {} near {:.4}, {} places trapped",
+                    outcome.steps,
+                    first.parties(&s.world),
+                    first.at,
+                    report.trapped
+                ));
+            }
         }
         Ok(outcome)
+    }
+
+    fn keep(&self, s: &Simulation, folder: &Path) -> Result<(), Failure> {
+        std::fs::create_dir_all(folder)?;
+        let name = format!("{}-{}-{}.npz", self.scene, self.method, self.seed);
+        Ok(save(s, &folder.join(name))?)
     }
 }
 
