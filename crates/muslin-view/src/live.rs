@@ -62,9 +62,9 @@ impl LiveRun {
         threads: usize,
     ) -> Result<Self, SceneError> {
         let mut simulation = Simulation::new(&source, &overrides, threads)?;
-        if let Some(error) = simulation.crossing_start() {
-            return Err(source.locate(error, &overrides));
-        }
+        let note = simulation
+            .prepare_start()
+            .map_err(|error| source.locate(error, &overrides))?;
         let described = Described::of_scene(&simulation.name, &simulation.scene, true);
         let vertices = simulation.world.state.x.len();
         let shared = Arc::new(Shared {
@@ -77,7 +77,7 @@ impl LiveRun {
                 first_step: 0,
                 steps: VecDeque::new(),
                 paused: false,
-                message: None,
+                message: note,
                 waiting: VecDeque::new(),
                 ended: false,
             }),
@@ -353,8 +353,12 @@ impl Worker {
     }
 
     fn restart(&mut self) {
-        match self.build(&self.changes) {
-            Ok(simulation) => {
+        let begun = self.build(&self.changes).and_then(|mut simulation| {
+            let note = simulation.prepare_start()?;
+            Ok((simulation, note))
+        });
+        match begun {
+            Ok((simulation, note)) => {
                 self.simulation = simulation;
                 self.begun = Instant::now();
                 self.begun_at = 0.0;
@@ -364,7 +368,7 @@ impl Worker {
                 board.frames = VecDeque::from([first]);
                 board.steps.clear();
                 board.first_step = 0;
-                board.message = None;
+                board.message = note;
             }
             Err(e) => self.tell(e.to_string()),
         }

@@ -411,6 +411,23 @@ fn a_live_run_is_paused_stepped_dragged_changed_and_restarted() {
 }
 
 #[test]
+fn a_live_run_begins_as_its_scene_asks() {
+    let through_a_ball = "[cloth.sheet]\ngrid = { size = [0.3, 0.3], cells = [10, 10] }\n\
+        fabric = \"wool-woven\"\ntranslate = [0, 0, 0.08]\n\
+        [obstacle.ball]\nsphere = { radius = 0.1 }\n";
+    let live = |start: &str| {
+        let text = format!("start = \"{start}\"\n{through_a_ball}");
+        LiveRun::start(SceneSource::from_text("tangled", &text), Vec::new(), 1)
+    };
+    assert!(live("refuse").is_err());
+    let viewer = viewer(live("untangle").unwrap());
+    let told = |s: &serde_json::Value| s["state"]["message"].is_string();
+    until(&viewer, told);
+    assert_eq!(command(&viewer, r#"{"command":"restart"}"#), 200);
+    until(&viewer, |s| s["state"]["generation"] == 2 && told(s));
+}
+
+#[test]
 fn frames_of_a_world_are_those_of_its_recording() {
     let run = Run::new("same");
     let mut simulation = simulation();

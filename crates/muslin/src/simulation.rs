@@ -155,7 +155,13 @@ impl Simulation {
             return Ok(None);
         };
         match self.scene.start {
-            StartPolicy::Refuse => Err(error),
+            StartPolicy::Refuse => Err(SceneError {
+                remedy: format!(
+                    "{}, or let Muslin part them: start = \"untangle\" at the top of the file",
+                    error.remedy
+                ),
+                ..error
+            }),
             StartPolicy::IgnorePairs => {
                 let count: usize = self.crossings().iter().map(Crossing::count).sum();
                 Ok(Some(format!(

@@ -94,6 +94,7 @@ fn what_crosses_is_refused_by_default() {
         let error = start(text, "refuse").prepare_start().unwrap_err();
         assert_eq!(error.key, who);
         assert!(error.problem.contains("cross"), "{error}");
+        assert!(error.remedy.contains("start = \"untangle\""), "{error}");
     }
 }
 
