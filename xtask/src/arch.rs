@@ -24,11 +24,16 @@ pub fn arch() -> String {
 description = "Thirteen stiff stones in an arch: it stands with a coefficient of 0.9, and falls with --set contact.friction=0.4 or 0.05"
 
 [output]
-frames = 90
+frames = 300
 frame_rate = 30
 
 [solver]
+method = "admm"
 time_step = 0.0041666666666666667
+
+[solver.admm]
+iterations = 1000
+tolerance = 1e-7
 
 [solver.implicit]
 tolerance = 1e-7
