@@ -3,7 +3,8 @@
 //! Prints Markdown tables.
 //!
 //! `cargo bench -p muslin --bench admm -- costs multilayered 30` runs one scene for so many frames; `growth`, `weights`
-//! and `agreement` are the other tables. Without a word all are made.
+//! and `agreement` are the other tables. Without a word all are made. `growth 13` runs 13 x 13 x 13 donuts: 3 million unknowns,
+//! for minutes.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use muslin::scene::{Override, SceneSource};
@@ -47,7 +48,8 @@ const PHASES: [&[&str]; 4] = [
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let says = |word: &str| words.iter().any(|w| w == word);
-    let frames = words.iter().find_map(|w| w.parse().ok()).unwrap_or(60usize);
+    let number = words.iter().find_map(|w| w.parse().ok());
+    let frames = number.unwrap_or(60usize);
     let all = !["costs", "growth", "weights", "agreement"]
         .iter()
         .any(|w| says(w));
@@ -56,7 +58,7 @@ fn main() {
         costs(chosen.map(String::as_str), frames);
     }
     if all || says("growth") {
-        growth();
+        growth(number);
     }
     if all || says("weights") {
         weights();
@@ -136,13 +138,23 @@ fn costs(chosen: Option<&str>, frames: usize) {
     }
 }
 
-fn growth() {
-    println!("\n`donuts`, 12 frames from when the first ones lie on the floor:\n");
+/// Of 1, 10 and 100 donuts, or of `side` in each direction.
+fn growth(side: Option<usize>) {
+    let (counts, frames) = match side {
+        Some(n) => (vec![format!("[{n}, {n}, {n}]")], 4),
+        None => (
+            ["[1, 1, 1]", "[2, 1, 5]", "[5, 4, 5]"]
+                .map(String::from)
+                .to_vec(),
+            12,
+        ),
+    };
+    println!("\n`donuts`, {frames} frames from when the first ones lie on the floor:\n");
     println!(
         "| donuts | vertices | most contacts | memory | bytes a vertex | processor, us a vertex and frame |"
     );
     println!("|---|---|---|---|---|---|");
-    for count in ["[1, 1, 1]", "[2, 1, 5]", "[5, 4, 5]"] {
+    for count in counts {
         let count = format!("soft.donut.copies.count={count}");
         let mut s = simulation("donuts", &[&count], 2);
         for _ in 0..6 {
@@ -150,11 +162,11 @@ fn growth() {
         }
         let begun = processor_seconds();
         let mut contacts = 0;
-        for _ in 0..12 {
+        for _ in 0..frames {
             contacts = contacts.max(s.advance().unwrap().contacts);
         }
         let vertices = s.world.state.x.len() as f64;
-        let each = 1e6 * (processor_seconds() - begun) / 12.0 / vertices;
+        let each = 1e6 * (processor_seconds() - begun) / f64::from(frames) / vertices;
         let memory = status("VmRSS:") * 1024.0;
         println!(
             "| {} | {vertices} | {contacts} | {:.0} MB | {:.0} | {each:.1} |",
