@@ -3,8 +3,8 @@
 //! Prints Markdown tables.
 //!
 //! `cargo bench -p muslin --bench admm -- costs multilayered 30` runs one scene for so many frames; `growth`, `weights`
-//! and `agreement` are the other tables. Without a word all are made. `growth 13` runs 13 x 13 x 13 donuts: 3 million unknowns,
-//! for minutes.
+//! and `agreement` are the other tables. Without a word all are made. `growth side=13` runs 13 x 13 x 13 donuts: 3 million
+//! unknowns, for minutes.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use muslin::scene::{Override, SceneSource};
@@ -48,8 +48,7 @@ const PHASES: [&[&str]; 4] = [
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let says = |word: &str| words.iter().any(|w| w == word);
-    let number = words.iter().find_map(|w| w.parse().ok());
-    let frames = number.unwrap_or(60usize);
+    let frames = words.iter().find_map(|w| w.parse().ok()).unwrap_or(60usize);
     let all = !["costs", "growth", "weights", "agreement"]
         .iter()
         .any(|w| says(w));
@@ -58,7 +57,8 @@ fn main() {
         costs(chosen.map(String::as_str), frames);
     }
     if all || says("growth") {
-        growth(number);
+        let side = words.iter().find_map(|w| w.strip_prefix("side="));
+        growth(side.map(|n| n.parse().unwrap()));
     }
     if all || says("weights") {
         weights();
