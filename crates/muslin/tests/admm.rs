@@ -203,7 +203,8 @@ fn cloth_on_a_sphere_rests_as_in_the_implicit_stepper() {
     let implicit = rest(&["solver.implicit.scheme=newton"]);
     let admm = rest(&[
         "solver.method=admm",
-        "solver.admm.iterations=400",
+        // It slides as long as it does not lie, and where it stops depends on how.
+        "solver.admm.iterations=1500",
         "solver.admm.tolerance=1e-6",
     ]);
     let each = implicit.iter().zip(&admm).map(|(a, b)| a.distance(*b));

@@ -105,12 +105,6 @@ impl CurvaturePatch {
         (&self.stencil, moduli.map(|r| r.map(|k| k * scale)))
     }
 
-    /// Curvature at which the plate is at ease over the step begun last, dashpot included, 1/m.
-    pub fn ease(&self) -> [f64; 3] {
-        let all = 1.0 + self.viscosity;
-        std::array::from_fn(|i| (self.rest[i] + self.viscosity * self.at_start[i]) / all)
-    }
-
     fn measure(&self, x: &[Vec3; PATCH]) -> Measured {
         let area_vector = (x[1] - x[0]).cross(x[2] - x[0]);
         let double_area = area_vector.length().max(f64::MIN_POSITIVE);
@@ -125,8 +119,8 @@ impl CurvaturePatch {
         }
     }
 
-    /// Sums by the stencil's weights.
-    fn weighted(&self, x: &[Vec3; PATCH]) -> [Vec3; 3] {
+    /// Second derivatives of the positions: sums by the stencil's weights.
+    pub fn weighted(&self, x: &[Vec3; PATCH]) -> [Vec3; 3] {
         let mut sums = [Vec3::ZERO; 3];
         for (x, w) in x.iter().zip(&self.stencil.weights) {
             for i in 0..3 {
