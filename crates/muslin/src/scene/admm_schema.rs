@@ -35,7 +35,7 @@ pub struct AdmmSettings {
     pub strain_limit: f64,
     /// Weight of elements as a share of their stiffness. It changes how fast iterations converge, not where to.
     pub elastic_weight: f64,
-    /// Weight of contact in masses of the vertex; the default is a third of the number of iterations, 2.5 at least. It changes how fast
+    /// Weight of contact in masses of the vertex; the default is a third of the number of iterations, between 2.5 and 60. It changes how fast
     /// iterations converge, not where to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_weight: Option<f64>,
@@ -86,7 +86,7 @@ impl AdmmSettings {
     /// iteration, so that a budget of few iterations bears no heavy contact; many converge faster with it.
     pub fn contact_weight(&self) -> f64 {
         self.contact_weight
-            .unwrap_or((self.iterations as f64 / 3.0).clamp(2.5, 100.0))
+            .unwrap_or((self.iterations as f64 / 3.0).clamp(2.5, 60.0))
     }
 
     /// Whether all numbers make sense.
