@@ -119,8 +119,14 @@ impl CurvaturePatch {
         }
     }
 
-    /// Second derivatives of the positions: sums by the stencil's weights.
-    pub fn weighted(&self, x: &[Vec3; PATCH]) -> [Vec3; 3] {
+    /// Second derivatives of the positions (1/m) and derivative of the energy (N), which takes them.
+    pub fn bent(&self, x: &[Vec3; PATCH]) -> ([Vec3; 3], [Vec3; PATCH]) {
+        let m = self.measure(x);
+        (m.second, self.spread(&m, self.moment(&m.curvature)))
+    }
+
+    /// Sums by the stencil's weights.
+    fn weighted(&self, x: &[Vec3; PATCH]) -> [Vec3; 3] {
         let mut sums = [Vec3::ZERO; 3];
         for (x, w) in x.iter().zip(&self.stencil.weights) {
             for i in 0..3 {
@@ -171,8 +177,7 @@ impl Element<PATCH> for CurvaturePatch {
     }
 
     fn gradient(&self, x: &[Vec3; PATCH]) -> [Vec3; PATCH] {
-        let m = self.measure(x);
-        self.spread(&m, self.moment(&m.curvature))
+        self.bent(x).1
     }
 
     /// Gauss-Newton, hence semi-definite: every block is a multiple of n nᵀ.

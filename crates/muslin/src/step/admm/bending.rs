@@ -101,8 +101,7 @@ impl Following<PATCH> for PatchBend {
     }
 
     fn pull(&self, x: &[Vec3; PATCH]) -> [Vec3; PATCH] {
-        let second = self.element.weighted(x);
-        let gradient = self.element.gradient(x);
+        let (second, gradient) = self.element.bent(x);
         std::array::from_fn(|a| {
             let m = self.moments[a];
             second[0] * m[0] + second[1] * m[1] + second[2] * m[2] - gradient[a]
