@@ -200,17 +200,12 @@ pub(super) struct Splat {
 impl Splat {
     #[inline]
     pub(super) fn new(b: &Bounds) -> Self {
+        // A box without end would meet empty lanes at infinity.
+        let min = b.min.max(Vec4::splat(f32::MIN));
+        let max = b.max.min(Vec4::splat(f32::MAX));
         Self {
-            min: [
-                Vec4::splat(b.min.x),
-                Vec4::splat(b.min.y),
-                Vec4::splat(b.min.z),
-            ],
-            max: [
-                Vec4::splat(b.max.x),
-                Vec4::splat(b.max.y),
-                Vec4::splat(b.max.z),
-            ],
+            min: [Vec4::splat(min.x), Vec4::splat(min.y), Vec4::splat(min.z)],
+            max: [Vec4::splat(max.x), Vec4::splat(max.y), Vec4::splat(max.z)],
         }
     }
 }
@@ -263,6 +258,12 @@ mod tests {
         assert!(Bounds::around(Vec3::ZERO, f64::NAN).overlaps(&b[3]));
         assert!(Bounds::swept(Vec3::NEG_INFINITY, Vec3::INFINITY, 0.0).overlaps(&b[3]));
         assert_eq!(Bounds4::EMPTY.overlaps(&Splat::new(&q)), 0);
+        assert_eq!(Bounds4::EMPTY.overlaps(&Splat::new(&Bounds::EVERYTHING)), 0);
+        let beyond = Bounds::around(Vec3::splat(1e50), 1.0);
+        assert_eq!(Bounds4::EMPTY.overlaps(&Splat::new(&beyond)), 0);
+        let all = Bounds4::new(&[beyond; 4]);
+        assert_eq!(all.overlaps(&Splat::new(&beyond)), 0b1111);
+        assert_eq!(all.overlaps(&Splat::new(&Bounds::EVERYTHING)), 0b1111);
         let d = four.squared_distances(Vec3::new(0.0, 0.0, 4.0));
         assert!((d[3] - 4.5 * 4.5).abs() < 1e-5 && (d[2] - 1.0).abs() < 1e-5);
     }
