@@ -176,9 +176,13 @@ pub trait Stepper: Send {
     fn step(&mut self, world: &mut World, dt: f64) -> Result<StepReport, StepError>;
 }
 
-/// An error if a position (m) or velocity (m/s) of the state is not a number.
+/// No scene is as large, m: what is farther away is on its way to infinity.
+const FARTHEST: f64 = 1e12;
+
+/// An error if a position (m) or velocity (m/s) of the state is not a number, or far beyond all bounds.
 pub(crate) fn finite(world: &World, x: &[Vec3], v: &[Vec3], time: f64) -> Result<(), StepError> {
-    let Some(vertex) = (0..x.len()).find(|i| !x[*i].is_finite() || !v[*i].is_finite()) else {
+    let astray = |x: Vec3| !x.is_finite() || x.abs().max_element() > FARTHEST;
+    let Some(vertex) = (0..x.len()).find(|i| astray(x[*i]) || !v[*i].is_finite()) else {
         return Ok(());
     };
     let body = world.bodies.iter().find(|b| b.vertices.contains(&vertex));
