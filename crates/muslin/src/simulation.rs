@@ -333,6 +333,10 @@ impl Simulation {
             return false;
         }
         new.state = old.state.clone();
+        if self.scene.solver.method != other.scene.solver.method {
+            // Other methods do not bring them up to date.
+            new.state.carried = crate::world::Carried::default();
+        }
         new.touches.clone_from(&old.touches);
         new.impulses.clone_from(&old.impulses);
         self.set_steps(other.frame() * self.steps_per_frame);

@@ -212,3 +212,42 @@ fn cloth_on_a_sphere_rests_as_in_the_implicit_stepper() {
     println!("apart by {apart:.2e} m");
     assert!(apart < 1e-3, "{apart}");
 }
+
+/// What contact leaves between positions and elements must not come back as a force in the next step: stiff cloth that is
+/// caught in a few large steps would flutter for ever.
+#[test]
+fn stiff_cloth_comes_to_rest_with_few_iterations() {
+    let cells = "cloth.curtain.grid.cells=[60, 60]";
+    let mut s = shipped("curtain_on_figure", &[cells], 2);
+    run(&mut s, 28);
+    let primal = (0..4).map(|_| s.advance().unwrap().primal);
+    let most = primal.fold(0.0, f64::max);
+    println!("primal residual {most:.1e} m/s");
+    assert!(most < 0.02, "{most}");
+}
+
+/// Weights change how fast iterations converge, not where to: with Rayleigh damping too, which is by stiffness.
+#[test]
+fn weights_do_not_change_the_answer() {
+    let with = |weight: &[&str]| {
+        let mut changes = vec![
+            "cloth.sheet.grid.cells=[8, 8]",
+            "solver.admm.rayleigh=1e-3",
+            "solver.admm.iterations=3000",
+            "solver.admm.tolerance=1e-9",
+        ];
+        changes.extend(weight);
+        let mut s = shipped("rayleigh_cloth", &changes, 2);
+        run(&mut s, 3);
+        s.world.state.x
+    };
+    let automatic = with(&[]);
+    let heavy = with(&[
+        "solver.admm.elastic_weight=0.5",
+        "solver.admm.contact_weight=5",
+    ]);
+    let each = automatic.iter().zip(&heavy).map(|(a, b)| a.distance(*b));
+    let apart = each.fold(0.0, f64::max);
+    println!("apart by {apart:.2e} m");
+    assert!(apart < 1e-6, "{apart}");
+}

@@ -87,7 +87,15 @@ fn a_driven_obstacle_is_one_that_follows_a_path() {
 
 #[test]
 fn branches_and_saved_ones_go_on_alike() {
+    for method in ["implicit", "impulse", "admm"] {
+        branch_and_save(method);
+    }
+}
+
+fn branch_and_save(method: &str) {
     let mut first = simulation(SCENE);
+    let method = Override::parse(&format!("solver.method={method}")).unwrap();
+    first.change(&[method]).unwrap();
     go(&mut first, 4);
     drive(&mut first);
     // The corner is let go on the way.

@@ -62,21 +62,15 @@ impl Tetrahedron {
         self.damping
     }
 
-    /// The part of the energy's derivative that is due to damping, N.
-    pub fn viscous_gradient(&self, x: &[Vec3; 4]) -> [Vec3; 4] {
-        let f = self.deformation(x);
-        let stress = f * self.stress(self.strain_change(&f), self.viscosity) * self.volume;
-        self.weights.map(|w| stress * w)
-    }
-
-    fn deformation(&self, x: &[Vec3; 4]) -> Mat3 {
+    /// Derivative of the positions by those at rest.
+    pub fn deformation(&self, x: &[Vec3; 4]) -> Mat3 {
         // Differences first: far from the origin the sum of positions would lose digits.
         let [_, b, c, d] = self.weights;
         outer(x[1] - x[0], b) + outer(x[2] - x[0], c) + outer(x[3] - x[0], d)
     }
 
     /// Stress of Hooke's law, Pa, times a factor.
-    fn stress(&self, strain: Mat3, factor: f64) -> Mat3 {
+    pub fn stress(&self, strain: Mat3, factor: f64) -> Mat3 {
         let [lambda, mu] = self.lame;
         let trace = strain.x_axis.x + strain.y_axis.y + strain.z_axis.z;
         strain * (2.0 * mu * factor) + Mat3::from_diagonal(Vec3::splat(lambda * trace * factor))
@@ -102,7 +96,8 @@ fn symmetric(m: Mat3) -> Mat3 {
     (m + m.transpose()) * 0.5
 }
 
-fn green_strain(f: &Mat3) -> Mat3 {
+/// Green strain of a deformation.
+pub fn green_strain(f: &Mat3) -> Mat3 {
     (f.transpose() * *f - Mat3::IDENTITY) * 0.5
 }
 

@@ -175,6 +175,11 @@ impl ArrayFile {
             .map(std::borrow::Cow::into_owned)
     }
 
+    /// Whether there is an array of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names().any(|n| n.strip_suffix(".npy") == Some(name))
+    }
+
     /// An array and its shape.
     pub fn array<T: Number>(&mut self, name: &str) -> Result<(Vec<usize>, Vec<T>), RecordError> {
         let bytes = self.entry(&format!("{name}.npy"))?;

@@ -326,7 +326,7 @@ impl FrameReader {
             let (_, faces) = file.array::<i32>(&format!("{name}/faces"))?;
             let (_, material) = file.array::<f32>(&format!("{name}/material"))?;
             let solid = format!("{name}/tetrahedra");
-            let tetrahedra = if has(&file, &solid) {
+            let tetrahedra = if file.has(&solid) {
                 let (_, flat) = file.array::<i32>(&solid)?;
                 Arc::new(bytemuck::allocation::pod_collect_to_vec(whole(
                     &place, name, &flat, 4,
@@ -390,7 +390,7 @@ impl FrameReader {
         let mut obstacles = Vec::new();
         for (name, (faces, at_rest)) in self.obstacles.iter().zip(&shared.obstacles) {
             let key = format!("{name}/x");
-            let positions = if has(&file, &key) {
+            let positions = if file.has(&key) {
                 let (_, x) = file.array::<f64>(&key)?;
                 bytemuck::allocation::pod_collect_to_vec(whole(&place, name, &x, 3)?)
             } else {
@@ -435,11 +435,6 @@ impl FrameReader {
             contacts,
         })
     }
-}
-
-/// Whether a file holds an array.
-fn has(file: &ArrayFile, name: &str) -> bool {
-    file.names().any(|n| n.strip_suffix(".npy") == Some(name))
 }
 
 /// Numbers that make whole rows; casting them would panic otherwise.

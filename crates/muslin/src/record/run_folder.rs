@@ -5,7 +5,7 @@ use super::{Summary, frame};
 use crate::contact::{Features, Remembered};
 use crate::simulation::Simulation;
 use crate::step::StepReport;
-use crate::world::{CollisionSteps, World};
+use crate::world::{Carried, CollisionSteps, World};
 use muslin_linalg::Vec3;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -279,9 +279,19 @@ pub(super) fn write_state(file: &mut ArrayWriter, world: &World) -> Result<(), R
     let state = &world.state;
     file.array::<f64>("x", &[state.x.len(), 3], bytemuck::cast_slice(&state.x))?;
     file.array::<f64>("v", &[state.v.len(), 3], bytemuck::cast_slice(&state.v))?;
+    let Carried { stresses, factors } = &state.carried;
+    if !factors.is_empty() {
+        let size = [stresses.len(), 3];
+        file.array::<f64>(STRESSES, &size, bytemuck::cast_slice(stresses))?;
+        file.array::<f64>(FACTORS, &[factors.len()], factors)?;
+    }
     let CollisionSteps { halvings, good } = state.collisions;
     file.array::<i32>(COLLISIONS, &[2], &[halvings as i32, good as i32])
 }
+
+/// Names of the arrays with what `admm` carries on.
+const STRESSES: &str = "stresses";
+const FACTORS: &str = "weight_factors";
 
 /// Name of the array with the length of collision steps.
 const COLLISIONS: &str = "collision_steps";
@@ -320,11 +330,25 @@ pub(super) fn read_state(
     }
     state.x = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&x);
     state.v = bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&v);
+    state.carried = Carried::default();
+    if file.has(STRESSES) && file.has(FACTORS) {
+        let (_, stresses) = file.array::<f64>(STRESSES)?;
+        let (_, factors) = file.array::<f64>(FACTORS)?;
+        let finite = stresses.iter().chain(&factors).all(|n| n.is_finite());
+        let positive = factors.iter().all(|f| *f >= 1.0);
+        if !stresses.len().is_multiple_of(3) || !finite || !positive {
+            return Err(RecordError::damaged(
+                place,
+                "its stresses are not whole vectors of finite numbers, or factors of their weights are less than one",
+            ));
+        }
+        state.carried = Carried {
+            stresses: bytemuck::allocation::pod_collect_to_vec::<f64, Vec3>(&stresses),
+            factors,
+        };
+    }
     // Files of earlier versions do not have it; those runs go on with the longest collision steps.
-    if file
-        .names()
-        .any(|n| n.strip_suffix(".npy") == Some(COLLISIONS))
-    {
+    if file.has(COLLISIONS) {
         let (_, collisions) = file.array::<i32>(COLLISIONS)?;
         if let &[halvings, good] = &collisions[..] {
             state.collisions = CollisionSteps {

@@ -14,8 +14,8 @@ pub struct AdmmSettings {
     /// Time after which no further iteration of a step begins, ms; 0 for no limit. Runs with a limit differ from each
     /// other, for they depend on the speed of the machine.
     pub milliseconds: f64,
-    /// A step ends before its budget when primal and dual residual are below this, m/s; 0 to use it up always. Steps
-    /// count as converged when the largest error of momentum and friction is within it.
+    /// A step ends before its budget, and counts as converged, when the largest error of momentum and friction is within
+    /// this, m/s; 0 to use up the budget always.
     pub tolerance: f64,
     /// Sweeps over all contacts an iteration.
     pub sweeps: usize,
@@ -28,14 +28,17 @@ pub struct AdmmSettings {
     /// Stiffness with which contacts that yielded are pushed back, N/m, with stabilisation. Times compliance and squared
     /// time step this is the share of a missing distance that is made up for in a step.
     pub contact_stiffness: f64,
-    /// Rayleigh damping, s: the force of a velocity is that of a displacement this many seconds long. It conserves
-    /// momentum but slows rotations. Fabrics have damping of their own.
+    /// Rayleigh damping, s: the force of a velocity is that of a displacement this many seconds long, with the stiffness at rest
+    /// in all directions. It conserves momentum but slows rotations and bending. Fabrics have damping of their own.
     pub rayleigh: f64,
     /// Largest stretch of a triangle in any direction, as a fraction; 0 for no limit.
     pub strain_limit: f64,
-    /// Weight of elements as a share of their stiffness. It changes how fast iterations converge, not where to.
-    pub elastic_weight: f64,
-    /// Weight of contact in masses of the vertex; the default is a third of the number of iterations, between 2.5 and 60. It changes how fast
+    /// Weight of elements as a share of their stiffness. The default is half for solids, and for cloth what its stiffness, its mass, the
+    /// step and its pressure ask for. It changes how fast iterations converge, not where to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elastic_weight: Option<f64>,
+    /// Weight of contact in masses of the vertex; the default is a fifth of the number of iterations up to 60, but ten
+    /// where that is less, and two fifths of budgets below 25. It changes how fast
     /// iterations converge, not where to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_weight: Option<f64>,
@@ -72,7 +75,7 @@ impl Default for AdmmSettings {
             contact_stiffness: 1e6,
             rayleigh: 0.0,
             strain_limit: 0.0,
-            elastic_weight: 0.5,
+            elastic_weight: None,
             contact_weight: None,
             acceleration: Acceleration::Free,
             failsafe: true,
@@ -85,8 +88,9 @@ impl AdmmSettings {
     /// Weight of contact in masses of the vertex. A motion as a whole is held back by this over itself plus one in each
     /// iteration, so that a budget of few iterations bears no heavy contact; many converge faster with it.
     pub fn contact_weight(&self) -> f64 {
+        let budget = self.iterations as f64;
         self.contact_weight
-            .unwrap_or((self.iterations as f64 / 3.0).clamp(2.5, 60.0))
+            .unwrap_or((0.2 * budget).clamp(10.0, 60.0).min(0.4 * budget))
     }
 
     /// Whether all numbers make sense.
@@ -124,7 +128,13 @@ impl AdmmSettings {
                 10.0,
                 "as a fraction",
             ),
-            ("elastic_weight", self.elastic_weight, 1e-3, 1e3, ""),
+            (
+                "elastic_weight",
+                self.elastic_weight.unwrap_or(1.0),
+                1e-3,
+                1e3,
+                "",
+            ),
             ("contact_weight", self.contact_weight(), 1e-3, 1e6, "masses"),
         ];
         for (key, value, low, high, unit) in numbers {

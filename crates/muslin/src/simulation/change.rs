@@ -107,6 +107,7 @@ impl Simulation {
     pub fn set_positions(&mut self, cloth: &str, positions: &[Vec3]) -> Result<(), SteerError> {
         let range = self.world.rows_of_cloth(cloth, "position", positions)?;
         self.world.state.x[range].copy_from_slice(positions);
+        self.world.state.carried.stresses.clear();
         self.tangles = TangleWatch::default();
         Ok(())
     }

@@ -40,6 +40,18 @@ pub struct State {
     pub v: Vec<Vec3>,
     /// How finely collisions were looked for last; the next step of the method `impulse` begins with it.
     pub collisions: CollisionSteps,
+    /// What the next step of the method `admm` begins with.
+    pub carried: Carried,
+}
+
+/// What the method `admm` carries from one step to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// What elements pulled with at the end of the last step, N m (N for springs and pins), in its own order; empty if
+    /// there was none.
+    pub stresses: Vec<Vec3>,
+    /// By which factor the weights of each element are more than the least.
+    pub factors: Vec<f64>,
 }
 
 /// Length of the collision steps of the method `impulse`.

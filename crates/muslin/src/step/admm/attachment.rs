@@ -1,6 +1,7 @@
 //! What ties vertices to places: hands that drag, pins that hold some axes only, and the wind.
 
-use super::split::{Following, Split};
+use super::following::Following;
+use super::split::Split;
 use crate::force::drag::DragTriangle;
 use crate::force::grip::Grip;
 use crate::force::{Element, StepContext};
@@ -80,7 +81,7 @@ impl Split<1, 1> for Rail {
         [Vec3::ZERO]
     }
 
-    fn nearest(&mut self, y: &[Vec3; 1]) -> [Vec3; 1] {
+    fn nearest(&mut self, y: &[Vec3; 1], _weights: &[f64; 1]) -> [Vec3; 1] {
         [self.held * self.place + (Vec3::ONE - self.held) * y[0]]
     }
 }
@@ -142,7 +143,7 @@ mod tests {
         let mut rail = Rail::new(0, [true, false, true], 3.0);
         rail.place = Vec3::new(1.0, 5.0, 2.0);
         let y = [Vec3::new(0.3, 0.4, 0.5)];
-        assert_eq!(rail.nearest(&y)[0], Vec3::new(1.0, 0.4, 2.0));
+        assert_eq!(rail.nearest(&y, &[1.0])[0], Vec3::new(1.0, 0.4, 2.0));
         assert_minimises(&mut rail, &y, |rail, z| {
             let off = (z[0] - rail.place) * rail.held;
             if off.length() > 1e-9 { 1e9 } else { 0.0 }

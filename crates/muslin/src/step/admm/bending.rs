@@ -5,7 +5,7 @@
 //! the place about which the form holds: it is chosen so that the force is that of the element, and both methods come to
 //! rest in the same folds.
 
-use super::split::Following;
+use super::following::Following;
 use crate::force::bend::{CurvaturePatch, Hinge, PATCH};
 use crate::force::{Element, StepContext};
 use muslin_linalg::Vec3;
@@ -43,6 +43,8 @@ impl EdgeBend {
 }
 
 impl Following<4> for EdgeBend {
+    const ELASTIC: bool = true;
+
     fn vertices(&self) -> [u32; 4] {
         self.element.vertices()
     }
@@ -86,6 +88,8 @@ impl PatchBend {
 }
 
 impl Following<PATCH> for PatchBend {
+    const ELASTIC: bool = true;
+
     fn vertices(&self) -> [u32; PATCH] {
         self.element.vertices()
     }

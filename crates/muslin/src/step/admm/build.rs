@@ -2,8 +2,10 @@
 
 use super::attachment::{Blown, Dragged, Rail};
 use super::bending::{EdgeBend, PatchBend};
+use super::following::FollowingGroup;
 use super::limit::StretchLimit;
-use super::split::{FollowingGroup, Local, SplitGroup};
+use super::local::Local;
+use super::split::SplitGroup;
 use super::spring::SplitSpring;
 use super::tetrahedron::{DampedTetrahedron, SplitTetrahedron};
 use super::triangle::Triangle;
@@ -22,16 +24,33 @@ use crate::world::{Body, Substance, World};
 /// Speed of the air relative to cloth for which the constant part of its resistance is made, m/s.
 const BRISK: f64 = 10.0;
 
-/// Elements of all bodies. `clamped`: vertices held in all axes; `stiffening`: how much stiffer cloth is than at rest.
+/// Weight of solids and limits of stretch as a share of their stiffness, unless the scene says otherwise.
+const SOLID: f64 = 0.5;
+
+/// Weight of an element of cloth over the mean of stiffness and inertia that [`between`] takes: measured, over scenes in
+/// which that mean is a fortieth to a quarter of the stiffness.
+const BETWEEN: f64 = 0.25;
+/// Bounds of that weight as a share of the stiffness.
+const SHARES: [f64; 2] = [1.0 / 64.0, 0.5];
+
+/// Weight of an element of cloth as a share of its `stiffness` (N/m) along the cloth. Across, all that it meets is inertia, of
+/// its mass (kg) in steps of `dt` (s), and iterations come to the answer soonest with a weight between the two.
+fn between(mass: f64, stiffness: f64, dt: f64) -> f64 {
+    let share = (mass / (dt * dt * stiffness)).powf(0.25);
+    (BETWEEN * share).clamp(SHARES[0], SHARES[1])
+}
+
+/// Elements of all bodies. `clamped`: vertices held in all axes; `hurry`: least weight of the elements of cloth as a share
+/// of their stiffness.
 pub fn locals(
     world: &World,
     settings: &AdmmSettings,
     clamped: &[bool],
-    stiffening: f64,
+    hurry: f64,
     dt: f64,
 ) -> Vec<Box<dyn Local>> {
     let n = world.state.x.len();
-    let share = settings.elastic_weight;
+    let solid_weight = settings.elastic_weight.unwrap_or(SOLID);
     let (mut triangles, mut limits, mut springs) = (Vec::new(), Vec::new(), Vec::new());
     let (mut edges, mut patches, mut blown) = (Vec::new(), Vec::new(), Vec::new());
     let (mut tetrahedra, mut damped) = (Vec::new(), Vec::new());
@@ -42,7 +61,7 @@ pub fn locals(
                 tetrahedra.extend(
                     body_tetrahedra(body, solid)
                         .into_iter()
-                        .map(|t| SplitTetrahedron::new(t, share)),
+                        .map(|t| SplitTetrahedron::new(t, solid_weight)),
                 );
                 if solid.damping > 0.0 {
                     damped.extend(
@@ -54,19 +73,30 @@ pub fn locals(
             }
             Substance::Fabric(fabric) => {
                 if settings.strain_limit > 0.0 {
-                    limits.extend(stretch_limits(body, fabric, settings, dt));
+                    limits.extend(stretch_limits(body, fabric, settings, solid_weight, dt));
                 }
+                let share = |mass: f64| {
+                    move |stiffness: f64| {
+                        let automatic = between(mass, stiffness, dt).max(hurry);
+                        settings.elastic_weight.unwrap_or(automatic)
+                    }
+                };
                 match fabric.spring_modulus() {
-                    Some(modulus) => springs.extend(
-                        edge_springs(body, fabric, modulus)
-                            .into_iter()
-                            .map(|s| SplitSpring::new(s, share, dt)),
-                    ),
-                    None => triangles.extend(
-                        stretch_triangles(body, fabric)
-                            .into_iter()
-                            .map(|t| Triangle::new(t, share * stiffening, dt)),
-                    ),
+                    Some(modulus) => {
+                        let mass = body_area(body) * fabric.density;
+                        let each = mass / body.topology.edges.len() as f64;
+                        springs.extend(
+                            edge_springs(body, fabric, modulus)
+                                .into_iter()
+                                .map(|s| SplitSpring::new(s, share(each), dt)),
+                        );
+                    }
+                    None => {
+                        triangles.extend(stretch_triangles(body, fabric).into_iter().map(|t| {
+                            let mass = t.area() * fabric.density;
+                            Triangle::new(t, share(mass), dt)
+                        }));
+                    }
                 }
                 match fabric.bend_element() {
                     Some(BendElement::Hinge) => edges.extend(
@@ -111,6 +141,11 @@ pub fn locals(
     groups
 }
 
+/// Area of a cloth at rest, m².
+fn body_area(body: &Body) -> f64 {
+    body.material.iter().map(rest_area).sum()
+}
+
 /// Vertices of which some axes are held. `weights`: of each vertex, N/m.
 pub fn rails(world: &World, weights: &[f64]) -> SplitGroup<Rail, 1, 1> {
     let mut rails = Vec::new();
@@ -126,6 +161,7 @@ fn stretch_limits<'a>(
     body: &'a Body,
     fabric: &Fabric,
     settings: &'a AdmmSettings,
+    share: f64,
     dt: f64,
 ) -> impl Iterator<Item = StretchLimit> + use<'a> {
     let stiffness = fabric.membrane_modulus() * (1.0 + fabric.damping / dt);
@@ -133,7 +169,7 @@ fn stretch_limits<'a>(
     stretch_triangles(body, fabric)
         .into_iter()
         .map(move |t: StretchTriangle| {
-            let weight = settings.elastic_weight * stiffness * t.area();
+            let weight = share * stiffness * t.area();
             StretchLimit::new(t.vertices(), t.weights(), weight, longest)
         })
 }

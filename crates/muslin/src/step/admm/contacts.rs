@@ -55,13 +55,20 @@ pub struct Contacts {
 }
 
 impl Contacts {
-    /// Forgets the last step and finds what is near at the start of this one.
+    /// Forgets the last step and finds what is near at the start of this one. Edges in folds count as well if some of them
+    /// carried an impulse in the last step: they are micrometres apart then, and others would cross after every look.
     pub fn find(&mut self, world: &World, dt: f64, softness: &Softness) -> Result<(), StepError> {
         self.set.clear();
         self.rows.clear();
         self.origin.clear();
         self.sweeps = 0;
-        self.detect(world, &world.state.x, dt, NEAR, softness)
+        let start = &world.state.x;
+        self.detect(world, start, dt, (NEAR, SecondLine::Skins), softness)?;
+        if self.set.lacks_carried(world) {
+            let folds = SecondLine::SkinsFoldsAndCarried;
+            self.detect(world, start, dt, (NEAR, folds), softness)?;
+        }
+        Ok(())
     }
 
     /// Adds what the motion to `end` (m) crosses.
@@ -72,7 +79,7 @@ impl Contacts {
         dt: f64,
         softness: &Softness,
     ) -> Result<(), StepError> {
-        self.detect(world, end, dt, 0.0, softness)
+        self.detect(world, end, dt, (0.0, SecondLine::Skins), softness)
     }
 
     fn detect(
@@ -80,14 +87,14 @@ impl Contacts {
         world: &World,
         end: &[Vec3],
         dt: f64,
-        near: f64,
+        (near, second): (f64, SecondLine),
         softness: &Softness,
     ) -> Result<(), StepError> {
         let known = self.set.contacts.len();
         let (detector, set) = (&mut self.detector, &mut self.set);
         let sought = Sought {
             near,
-            second: SecondLine::Skins,
+            second,
             recovery: softness.recovery,
         };
         detect(world, detector, set, end, dt, &sought)?;

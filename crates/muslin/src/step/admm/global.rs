@@ -13,16 +13,16 @@ pub const PER_TASK: usize = 1024;
 
 /// What the matrix is made of.
 pub struct Recipe<'a> {
-    /// Stiffness (row, column, N/m) of all elements, lower triangle.
+    /// What elements, by their weights, resist a displacement with (row, column, N/m), lower triangle.
     pub entries: &'a mut Vec<(u32, u32, f64)>,
+    /// What they resist a velocity with (N s/m), lower triangle.
+    pub damping: &'a mut Vec<(u32, u32, f64)>,
     /// Mass of each vertex, kg.
     pub mass: &'a [f64],
     /// Vertices whose motion is given.
     pub held: &'a [bool],
     /// Length of the steps, s.
     pub dt: f64,
-    /// Rayleigh damping, s.
-    pub rayleigh: f64,
     /// Contact weight in masses.
     pub contact_weight: f64,
 }
@@ -39,16 +39,16 @@ pub struct Global {
     pub part: Vec<u32>,
     /// Entries of the matrix between free vertices (places in `vertices`) and held ones, kg.
     coupling: Vec<(u32, u32, f64)>,
-    /// Stiffness of all elements together, N/m.
-    pub stiffness: LowerColumns,
+    /// Elements together with damping, as they are in the matrix, kg.
+    form: LowerColumns,
+    /// The damping in it, kg; empty without any.
+    pub damping: LowerColumns,
     /// Weight of contact at each vertex times the squared time step, kg.
     pub contact: Vec<f64>,
     /// Diagonal of the matrix without contact, kg.
     pub diagonal: Vec<f64>,
     /// Whether held vertices pull at a part.
     pub anchored: Vec<bool>,
-    /// What stiffness is multiplied with in the matrix, s².
-    pub scale: f64,
     packed: Vec<Vec3>,
     work: Vec<Vec<Vec3>>,
 }
@@ -58,14 +58,24 @@ impl Global {
     pub fn new(recipe: &mut Recipe) -> Result<Self, CholeskyError> {
         let n = recipe.mass.len();
         let dt = recipe.dt;
-        let stiffness = LowerColumns::from_entries(n, recipe.entries);
+        for (entries, scale) in [(&mut *recipe.entries, dt * dt), (&mut *recipe.damping, dt)] {
+            for (_, _, value) in entries.iter_mut() {
+                *value *= scale;
+            }
+        }
+        recipe.entries.extend_from_slice(recipe.damping);
+        let form = LowerColumns::from_entries(n, recipe.entries);
+        let damping = if recipe.damping.is_empty() {
+            LowerColumns::default()
+        } else {
+            LowerColumns::from_entries(n, recipe.damping)
+        };
         let mut diagonal = recipe.mass.to_vec();
-        let scale = dt * dt + dt * recipe.rayleigh;
         for column in 0..n {
-            if let Some((row, value)) = stiffness.column(column).next()
+            if let Some((row, value)) = form.column(column).next()
                 && row == column
             {
-                diagonal[column] += scale * value;
+                diagonal[column] += value;
             }
         }
         let contact: Vec<f64> = diagonal
@@ -74,14 +84,14 @@ impl Global {
             .map(|(d, m)| (recipe.contact_weight * m).min(*d))
             .collect();
         let mut global = Self {
-            stiffness,
+            form,
+            damping,
             contact,
             diagonal,
-            scale,
             ..Self::default()
         };
         global.find_parts(recipe.held);
-        global.factorise(recipe, scale)?;
+        global.factorise(recipe)?;
         global.anchored = vec![false; global.ends.len()];
         for &(place, _, _) in &global.coupling {
             let vertex = global.vertices[place as usize];
@@ -95,7 +105,7 @@ impl Global {
         let n = held.len();
         let mut leader: Vec<u32> = (0..n as u32).collect();
         for column in 0..n {
-            for (row, _) in self.stiffness.column(column) {
+            for (row, _) in self.form.column(column) {
                 if !held[row] && !held[column] {
                     join(&mut leader, [row as u32, column as u32].into_iter());
                 }
@@ -124,7 +134,7 @@ impl Global {
         }
     }
 
-    fn factorise(&mut self, recipe: &Recipe, scale: f64) -> Result<(), CholeskyError> {
+    fn factorise(&mut self, recipe: &Recipe) -> Result<(), CholeskyError> {
         let n = recipe.mass.len();
         let mut place = vec![u32::MAX; n];
         for (i, v) in self.vertices.iter().enumerate() {
@@ -139,12 +149,12 @@ impl Global {
                 let own = place[v as usize] - begin as u32;
                 let v = v as usize;
                 entries.push((own, own, recipe.mass[v] + self.contact[v]));
-                for (row, value) in self.stiffness.column(v) {
+                for (row, value) in self.form.column(v) {
                     if place[row] == u32::MAX {
-                        self.coupling.push((place[v], row as u32, scale * value));
+                        self.coupling.push((place[v], row as u32, value));
                     } else {
                         let other = place[row] - begin as u32;
-                        entries.push((own.max(other), own.min(other), scale * value));
+                        entries.push((own.max(other), own.min(other), value));
                     }
                 }
             }
@@ -157,9 +167,9 @@ impl Global {
             begin = end;
         }
         for column in (0..n).filter(|c| place[*c] == u32::MAX) {
-            for (row, value) in self.stiffness.column(column) {
+            for (row, value) in self.form.column(column) {
                 if place[row] != u32::MAX {
-                    let entry = (place[row], column as u32, scale * value);
+                    let entry = (place[row], column as u32, value);
                     self.coupling.push(entry);
                 }
             }
@@ -240,10 +250,10 @@ mod tests {
         held[6] = true;
         let mut global = Global::new(&mut Recipe {
             entries: &mut entries,
+            damping: &mut Vec::new(),
             mass: &mass,
             held: &held,
             dt: 0.1,
-            rayleigh: 0.0,
             contact_weight: 0.0,
         })
         .unwrap();

@@ -43,7 +43,7 @@ impl Split<3, 2> for StretchLimit {
     }
 
     /// Both weights are alike, so the nearest allowed deformation is the one with its largest stretches cut off.
-    fn nearest(&mut self, y: &[Vec3; 2]) -> [Vec3; 2] {
+    fn nearest(&mut self, y: &[Vec3; 2], _weights: &[f64; 2]) -> [Vec3; 2] {
         let (uu, vv, uv) = (y[0].length_squared(), y[1].length_squared(), y[0].dot(y[1]));
         let angle = 0.5 * (2.0 * uv).atan2(uu - vv);
         let (sin, cos) = angle.sin_cos();
@@ -82,7 +82,7 @@ mod tests {
             [Vec3::new(1.5, -0.3, 0.1), Vec3::new(0.3, 1.6, -0.4)],
             [Vec3::new(0.5, 0.1, 0.1), Vec3::new(0.3, 0.6, -0.4)],
         ] {
-            let z = limit.nearest(&y);
+            let z = limit.nearest(&y, &[2.0; 2]);
             assert!(largest(&z) <= 1.1 + 1e-9, "{}", largest(&z));
             assert_minimises(&mut limit, &y, |_, z| {
                 if largest(z) > 1.1 + 1e-4 { 1e9 } else { 0.0 }
@@ -90,6 +90,6 @@ mod tests {
         }
         // What is allowed is left alone.
         let y = [Vec3::X, Vec3::Y];
-        assert!(limit.nearest(&y)[0].distance(Vec3::X) < 1e-15);
+        assert!(limit.nearest(&y, &[2.0; 2])[0].distance(Vec3::X) < 1e-15);
     }
 }

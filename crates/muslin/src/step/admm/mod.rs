@@ -11,9 +11,12 @@ mod attachment;
 mod bending;
 mod build;
 mod contacts;
+mod following;
 mod global;
 mod limit;
+mod local;
 mod pieces;
+mod prepare;
 mod row;
 mod split;
 mod spring;
@@ -26,27 +29,37 @@ use super::{Phases, StepError, StepReport, Stepper, finite};
 use crate::failsafe::FailSafe;
 use crate::force::StepContext;
 use crate::scene::{Acceleration, AdmmSettings};
-use crate::world::World;
-use crate::world::forces::clamped;
+use crate::world::{Carried, World};
 use attachment::Rail;
 use contacts::{Contacts, Softness};
-use global::{Global, PER_TASK, Recipe};
+use global::{Global, PER_TASK};
+use local::Local;
 use muslin_friction::Anderson;
 use muslin_linalg::Vec3;
 use pieces::Pieces;
 use rayon::prelude::*;
-use split::{Local, SplitGroup};
+use split::SplitGroup;
 
-/// Stiffening of cloth beyond which weights do not follow.
-const MOST_STIFFENING: f64 = 1024.0;
+/// Momentum of vertices that nothing touches, as a share of what lets their slowest motions, those of pieces as a whole, arrive
+/// soonest. With all of it elements, which are behind by an iteration, are driven to swing.
+const MOMENTUM: f64 = 0.5;
+
+/// By how much of its last change a vertex of a mass (kg) goes on in the next iteration. Its contact weight (kg) holds it back
+/// where it was though nothing touches it; what is lost so is made up for here.
+fn momentum(mass: f64, contact: f64) -> f64 {
+    let slowest = (mass / (mass + contact)).sqrt();
+    MOMENTUM * (1.0 - slowest) / (1.0 + slowest)
+}
 
 /// The stepper and its working memory.
 pub struct Admm {
     settings: AdmmSettings,
-    /// What matrix and elements were made for: revision of the world, length of the step (s) and stiffening.
+    /// What elements were made for: revision of the world, length of the step (s) and least weight of cloth.
     made_for: Option<(u64, f64, f64)>,
-    /// How much stiffer cloth is than at rest, roughly.
-    stiffening: f64,
+    /// By which factors weights were raised in the matrix; none if there is no matrix.
+    factored: Option<Vec<f64>>,
+    /// What the next step begins with.
+    kept: Carried,
     locals: Vec<Box<dyn Local>>,
     rails: SplitGroup<Rail, 1, 1>,
     global: Global,
@@ -57,10 +70,14 @@ pub struct Admm {
     /// Inverse contact weight of each vertex, 1/kg; zero where the motion is given.
     inverse: Vec<f64>,
     held: Vec<bool>,
+    /// What resists each vertex in the implicit step, by mass and elastic stiffness, kg.
+    resisting: Vec<f64>,
     external: Vec<Vec3>,
     /// The part of the right-hand side that does not change in a step, by place in the matrix, kg m.
     constant: Vec<Vec3>,
     x: Vec<Vec3>,
+    /// Positions before the last iteration, m.
+    older: Vec<Vec3>,
     v: Vec<Vec3>,
     /// Virtual velocities, m/s.
     p: Vec<Vec3>,
@@ -78,7 +95,8 @@ impl Admm {
         Self {
             settings,
             made_for: None,
-            stiffening: 1.0,
+            factored: None,
+            kept: Carried::default(),
             locals: Vec::new(),
             rails: SplitGroup::new(0, Vec::new()),
             global: Global::default(),
@@ -88,9 +106,11 @@ impl Admm {
             anderson: Anderson::default(),
             inverse: Vec::new(),
             held: Vec::new(),
+            resisting: Vec::new(),
             external: Vec::new(),
             constant: Vec::new(),
             x: Vec::new(),
+            older: Vec::new(),
             v: Vec::new(),
             p: Vec::new(),
             l: Vec::new(),
@@ -98,72 +118,6 @@ impl Admm {
             gradient: Vec::new(),
             push: Vec::new(),
         }
-    }
-
-    /// Makes elements and matrix anew if the cloth, its pins, the length of the step or the stiffness of stretched cloth
-    /// have changed.
-    fn follow(&mut self, world: &World, dt: f64) -> Result<bool, StepError> {
-        let made_for = Some((world.revision, dt, self.stiffening));
-        if self.made_for == made_for {
-            return Ok(false);
-        }
-        self.made_for = None;
-        self.held = clamped(world);
-        self.locals = build::locals(world, &self.settings, &self.held, self.stiffening, dt);
-        let mut entries = Vec::new();
-        for local in &self.locals {
-            local.add_entries(&mut entries);
-        }
-        // A rail is as stiff as what it holds.
-        let mut weights: Vec<f64> = world.mass.iter().map(|m| m / (dt * dt)).collect();
-        for (row, _, value) in entries.iter().filter(|(row, column, _)| row == column) {
-            weights[*row as usize] += value;
-        }
-        self.rails = build::rails(world, &weights);
-        self.rails.add_entries(&mut entries);
-        self.global = Global::new(&mut Recipe {
-            entries: &mut entries,
-            mass: &world.mass,
-            held: &self.held,
-            dt,
-            rayleigh: self.settings.rayleigh,
-            contact_weight: self.settings.contact_weight(),
-        })
-        .map_err(|e| StepError::Linear {
-            reason: e.to_string(),
-            time: world.time + dt,
-        })?;
-        for rail in self.rails.iter_mut() {
-            let part = self.global.part[rail.vertex as usize];
-            if let Some(anchored) = self.global.anchored.get_mut(part as usize) {
-                *anchored = true;
-            }
-        }
-        self.pieces = Pieces::choose(world, &self.global, &self.locals, self.settings.iterations);
-        let weights = self.global.contact.iter().zip(&self.held);
-        self.inverse = weights
-            .map(|(w, held)| if *held { 0.0 } else { 1.0 / w })
-            .collect();
-        self.made_for = made_for;
-        Ok(true)
-    }
-
-    /// Makes what is missing, and starts the step of all elements; returns whether the matrix was factored.
-    fn begin(&mut self, world: &World, context: &StepContext) -> Result<bool, StepError> {
-        let made = self.follow(world, context.dt)?;
-        let (x, v) = (&world.state.x, &world.state.v);
-        for local in &mut self.locals {
-            local.begin_step(x, v, context);
-        }
-        Ok(made)
-    }
-
-    /// How much stiffer cloth is than at rest: weights that are too small for what is stretched far never let iterations
-    /// converge. In powers of four, so that the matrix is seldom made anew.
-    fn stiffening(&self) -> f64 {
-        let each = self.locals.iter().map(|g| g.stiffening());
-        let most = each.fold(1.0, f64::max).min(MOST_STIFFENING);
-        4f64.powf(most.log(4.0).floor())
     }
 
     /// Where everything would be if only inertia, given forces and pins acted; and what of the right-hand side follows.
@@ -177,16 +131,13 @@ impl Admm {
             self.x.push(world.state.x[i] + v * dt);
         }
         self.constant.clear();
-        if self.settings.rayleigh > 0.0 {
-            let scale = dt * self.settings.rayleigh;
-            self.global
-                .stiffness
-                .multiply(&world.state.x, &mut self.gradient);
-            let still = self.global.vertices.iter();
-            self.constant
-                .extend(still.map(|v| self.gradient[*v as usize] * scale));
-        } else {
-            self.constant.resize(self.global.vertices.len(), Vec3::ZERO);
+        self.constant.resize(self.global.vertices.len(), Vec3::ZERO);
+        let damping = &self.global.damping;
+        if !damping.is_empty() {
+            damping.multiply(&world.state.x, &mut self.gradient);
+            for (c, v) in self.constant.iter_mut().zip(&self.global.vertices) {
+                *c = self.gradient[*v as usize];
+            }
         }
         for (c, v) in self.constant.iter_mut().zip(&self.global.vertices) {
             *c += self.x[*v as usize] * world.mass[*v as usize];
@@ -224,6 +175,7 @@ impl Admm {
         self.gradient.clear();
         self.gradient.resize(world.state.x.len(), Vec3::ZERO);
         world.forces.gradient(&world.state.x, &mut self.gradient);
+        self.carry_stresses();
         let given = self.external.iter().zip(&self.gradient);
         self.wanted[1].clear();
         self.wanted[1].extend(given.map(|(f, g)| (*f - *g) * dt));
@@ -318,14 +270,17 @@ impl Admm {
         );
     }
 
-    /// The positions that fit elements and contact best; brings the multiplier of contact up to date.
-    fn propagate(&mut self, world: &World, dt: f64) {
+    /// The positions that fit elements and contact best, with momentum or without; brings the multiplier of contact up to
+    /// date.
+    fn propagate(&mut self, world: &World, dt: f64, with_momentum: bool) {
         let Self {
             locals,
             rails,
             global,
             constant,
+            contacts,
             x,
+            older,
             p,
             l,
             wanted,
@@ -336,7 +291,11 @@ impl Admm {
         let pulled = |vertices: &[u32], rows: &mut [Vec3]| {
             for (v, row) in vertices.iter().zip(rows.iter_mut()) {
                 let v = *v as usize;
-                *row = (x0[v] + p[v] * dt - l[v]) * contact[v];
+                let mut anchor = x0[v] + p[v] * dt - l[v];
+                if with_momentum && !contacts.touched[v] {
+                    anchor += (x[v] - older[v]) * momentum(world.mass[v], contact[v]);
+                }
+                *row = anchor * contact[v];
             }
             for local in locals.iter() {
                 local.gather(vertices, rows, dt * dt);
@@ -349,6 +308,7 @@ impl Admm {
             .zip(global.vertices.par_chunks(PER_TASK))
             .for_each(|(rows, vertices)| pulled(vertices, rows));
         let now = &wanted[0];
+        older.clone_from(x);
         global.solve(
             |first, _, rows| {
                 for (k, row) in rows.iter_mut().enumerate() {
@@ -357,7 +317,7 @@ impl Admm {
             },
             x,
         );
-        self.turn_pieces(&world.mass);
+        self.turn_pieces(&world.mass, dt);
         for i in 0..self.x.len() {
             self.l[i] += self.x[i] - world.state.x[i] - self.p[i] * dt;
         }
@@ -400,19 +360,27 @@ impl Admm {
         self.contacts.arrange(&self.inverse, true);
         phases.done("detection");
         self.start(world, dt);
+        self.older.clone_from(&self.x);
         phases.done("begin");
         let settings = self.settings.clone();
         let known = settings.trace || settings.tolerance > 0.0;
         let mut started = false;
+        // Errors are looked at when residuals are this small, m/s.
+        let mut small = settings.tolerance;
         for iteration in 0..settings.iterations {
             if iteration > 0 && iteration % settings.refresh == 0 {
                 self.contacts.look(world, &self.x, dt, &softness)?;
                 self.contacts.arrange(&self.inverse, false);
                 phases.done("detection");
             }
+            let accelerated = match settings.acceleration {
+                Acceleration::Never => false,
+                Acceleration::Free => self.contacts.is_empty(),
+                Acceleration::Always => true,
+            };
             self.local(world, dt, softness.compliance);
             phases.done("local");
-            self.propagate(world, dt);
+            self.propagate(world, dt, !accelerated);
             phases.done("global");
             report.iterations += 1;
             let last = iteration + 1 == settings.iterations;
@@ -425,18 +393,16 @@ impl Admm {
             }
             // Before contacts were looked for on the way, small residuals mean nothing.
             let looked = iteration >= settings.refresh;
-            let small = report.primal.max(report.dual) < settings.tolerance;
+            if known && looked && report.primal.max(report.dual) < small {
+                if self.done(world, dt, softness.compliance) {
+                    break;
+                }
+                small *= 0.5;
+            }
             let spent = begun.elapsed().as_secs_f64() * 1e3;
-            if (known && looked && small)
-                || (settings.milliseconds > 0.0 && spent >= settings.milliseconds)
-            {
+            if settings.milliseconds > 0.0 && spent >= settings.milliseconds {
                 break;
             }
-            let accelerated = match settings.acceleration {
-                Acceleration::Never => false,
-                Acceleration::Free => self.contacts.is_empty(),
-                Acceleration::Always => true,
-            };
             if accelerated && !last {
                 self.accelerate(dt, started);
                 started = true;
@@ -480,6 +446,21 @@ impl Admm {
 
     /// How far the end of the step is from the implicit step it stands for; forces on held vertices, if wanted.
     fn judge(&mut self, world: &mut World, dt: f64, compliance: f64, report: &mut StepReport) {
+        [report.residual, report.velocity_error] = self.errors(world, dt, compliance);
+        report.converged = report.residual <= self.settings.tolerance;
+        world.reactions.clear();
+        if world.wants_reactions {
+            let held = self.held.iter().zip(&self.push);
+            let reactions =
+                held.map(|(held, missing)| if *held { *missing / dt } else { Vec3::ZERO });
+            world.reactions.extend(reactions);
+        }
+    }
+
+    /// Largest error of momentum and of the law of friction with positions and velocities as they are, m/s: what it would
+    /// take to mend it where it is, with all that resists there, and with the mass alone. Leaves what each vertex lacks of
+    /// momentum (kg m/s) in `push`.
+    fn errors(&mut self, world: &World, dt: f64, compliance: f64) -> [f64; 2] {
         let n = self.x.len();
         self.push.clear();
         self.push.resize(n, Vec3::ZERO);
@@ -487,28 +468,27 @@ impl Admm {
         self.gradient.clear();
         self.gradient.resize(n, Vec3::ZERO);
         world.forces.gradient(&self.x, &mut self.gradient);
-        let (mut local, mut by_mass): (f64, f64) = (0.0, 0.0);
-        world.reactions.clear();
+        let mut momentum = [0.0; 2];
         for i in 0..n {
             let missing = (self.v[i] - world.state.v[i]) * world.mass[i] - self.push[i]
                 + (self.gradient[i] - self.external[i]) * dt;
-            if world.wants_reactions {
-                let reaction = if self.held[i] {
-                    missing / dt
-                } else {
-                    Vec3::ZERO
-                };
-                world.reactions.push(reaction);
-            }
+            self.push[i] = missing;
             if !self.held[i] {
-                local = local.max(missing.length() / self.global.diagonal[i]);
-                by_mass = by_mass.max(missing.length() / world.mass[i]);
+                let sizes = [self.resisting[i], world.mass[i]].map(|m| missing.length() / m);
+                momentum = [0, 1].map(|k| sizes[k].max(momentum[k]));
             }
         }
-        let error = |mass: &[f64]| self.contacts.error(&self.v, mass, compliance);
-        report.residual = local.max(error(&self.global.diagonal));
-        report.velocity_error = by_mass.max(error(&world.mass));
-        report.converged = report.residual <= self.settings.tolerance;
+        let friction = [&self.resisting, &world.mass]
+            .map(|mass| self.contacts.error(&self.v, mass, compliance));
+        [0, 1].map(|k| momentum[k].max(friction[k]))
+    }
+
+    /// Whether the step could end here: its errors are within the tolerance.
+    fn done(&mut self, world: &World, dt: f64, compliance: f64) -> bool {
+        self.v.clear();
+        let moved = self.x.iter().zip(&world.state.x);
+        self.v.extend(moved.map(|(x, x0)| (*x - *x0) / dt));
+        self.errors(world, dt, compliance)[0] <= self.settings.tolerance
     }
 }
 
@@ -527,21 +507,13 @@ impl Stepper for Admm {
             ..StepReport::default()
         };
         let context = StepContext { time, dt };
-        let mut made = self.begin(world, &context)?;
-        // The same for the same state, whatever was before: resumed runs go on as if nothing had been.
-        let stiffening = self.stiffening();
-        if stiffening != self.stiffening {
-            self.stiffening = stiffening;
-            made |= self.begin(world, &context)?;
-        }
-        if made {
+        if self.begin(world, &context)? {
             report.factorisations = 1;
             phases.done("factorise");
         }
         self.predict(world, dt)?;
         let (x, v) = (&world.state.x, &world.state.v);
         world.forces.begin_step(x, v, &context);
-        self.rails.begin_step(x, v, &context);
         let n = x.len();
         self.l.clear();
         self.l.resize(n, Vec3::ZERO);
@@ -557,6 +529,8 @@ impl Stepper for Admm {
                 .guard(world, &mut self.x, &mut self.v, dt, &mut report)?;
             phases.done("fail-safe");
         }
+        self.keep();
+        world.state.carried.clone_from(&self.kept);
         std::mem::swap(&mut world.state.x, &mut self.x);
         std::mem::swap(&mut world.state.v, &mut self.v);
         report.seconds = phases.finish();

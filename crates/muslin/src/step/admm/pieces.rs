@@ -7,7 +7,7 @@
 
 use super::Admm;
 use super::global::Global;
-use super::split::{Local, Turns};
+use super::local::{Local, Turns};
 use crate::world::World;
 use muslin_linalg::{Mat3, Vec3};
 
@@ -77,6 +77,7 @@ impl Pieces {
         global: &Global,
         locals: &[Box<dyn Local>],
         budget: usize,
+        dt: f64,
     ) -> Self {
         let n = global.parts();
         let mut held_back = vec![0.0; n];
@@ -86,7 +87,7 @@ impl Pieces {
         let turned = (0..n).map(|k| {
             let spread = Spread::new(global.vertices_of(k), &world.state.x, |v| world.mass[v]);
             let inertia = spread.mean_inertia() * budget as f64 / 3.0;
-            !global.anchored[k] && held_back[k] * global.scale > inertia
+            !global.anchored[k] && held_back[k] * dt * dt > inertia
         });
         Self {
             turned: turned.collect(),
@@ -133,7 +134,7 @@ impl Pieces {
 
 impl Admm {
     /// Turns pieces as a whole to where inertia and contact want them; elements are left to follow.
-    pub(super) fn turn_pieces(&mut self, mass: &[f64]) {
+    pub(super) fn turn_pieces(&mut self, mass: &[f64], dt: f64) {
         let Self {
             pieces,
             locals,
@@ -153,7 +154,7 @@ impl Admm {
         for k in (0..global.parts()).filter(|k| pieces.turned[*k]) {
             let vertices = global.vertices_of(k);
             let spread = Spread::new(vertices, x, |v| mass[v] + global.contact[v]);
-            let torque = pieces.torque[k] * global.scale;
+            let torque = pieces.torque[k] * (dt * dt);
             let Some(turn) = spread.turn_of(torque).filter(|t| t.is_finite()) else {
                 continue;
             };

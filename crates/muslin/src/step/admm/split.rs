@@ -1,12 +1,12 @@
-//! What local steps see of the cloth: elements that are split off from the positions, and elements that follow them.
+//! Elements that are split off from the positions.
 //!
 //! A *split* element has a deformation `z` of its own. It takes the one that costs least, its energy plus `w/2` times the
 //! squared distance to what the positions say, and pulls the positions there; a multiplier collects what is left between
-//! the two. A *following* element is a constant quadratic form of the positions about a place that it names anew in
-//! every iteration; that place is all there is to compute, and it needs no multiplier.
+//! the two.
 
+use super::local::{Corners, Local, PER_TASK, Turns, corners_of, lower, owner, sum_torques};
 use crate::force::StepContext;
-use muslin_linalg::{Mat3, Vec3};
+use muslin_linalg::Vec3;
 use rayon::prelude::*;
 
 /// An element that is split off from the positions: `R` vectors `z = D x`, linear in its `N` vertices.
@@ -17,199 +17,49 @@ pub trait Split<const N: usize, const R: usize>: Send + Sync {
     /// `D`: one row a vector of the deformation.
     fn rows(&self) -> [[f64; N]; R];
 
-    /// Weight of each vector's distance. With `D` in 1/m this is in N m, without unit in N/m.
+    /// Least weight of each vector's distance. With `D` in 1/m this is in N m, without unit in N/m.
     fn weights(&self) -> [f64; R];
+
+    /// Stiffness at rest without damping, in the unit of weights; what is not elastic has none.
+    fn stiffness(&self) -> [f64; R] {
+        [0.0; R]
+    }
 
     /// Called once a step with positions (m) and velocities (m/s) at its start.
     fn begin_step(&mut self, _x: &[Vec3; N], _v: &[Vec3; N], _step: &StepContext) {}
 
-    /// Stiffness at the start of the step over that at rest, on which the weights are based.
-    fn stiffening(&self) -> f64 {
-        1.0
+    /// Pressure in the unit of weights if the deformation `z` has this stress; negative or zero if there is none. What is
+    /// pressed would rather turn or fold: without weights that outweigh its pressure there is no nearest deformation.
+    fn pressure(&self, _z: &[Vec3; R], _stress: &[Vec3; R]) -> f64 {
+        0.0
     }
 
     /// Derivative of the energy by the deformation at `z`: what the multiplier holds once all is solved.
     fn stress(&self, z: &[Vec3; R]) -> [Vec3; R];
 
-    /// The deformation `z` that minimises the energy plus `Σ w/2 |z - y|²`.
-    fn nearest(&mut self, y: &[Vec3; R]) -> [Vec3; R];
+    /// The deformation `z` that minimises the energy plus `Σ w/2 |z - y|²` with the weights `w`.
+    fn nearest(&mut self, y: &[Vec3; R], weights: &[f64; R]) -> [Vec3; R];
 }
 
-/// An element that is a constant quadratic form about a place that depends on the positions.
-pub trait Following<const N: usize>: Send + Sync {
-    /// Whether its place turns with the piece, so that it holds back no rotation once all is solved.
-    const TURNS: bool = false;
-
-    /// Vertices in the state.
-    fn vertices(&self) -> [u32; N];
-
-    /// The form: force per displacement, N/m, symmetric and semi-definite; the same for x, y and z and in every step.
-    fn stiffness(&self) -> [[f64; N]; N];
-
-    /// Called once a step with positions (m) and velocities (m/s) at its start.
-    fn begin_step(&mut self, x: &[Vec3; N], v: &[Vec3; N], step: &StepContext);
-
-    /// The form times the place about which it holds, N: with positions `x` its force is this less `stiffness · x`.
-    fn pull(&self, x: &[Vec3; N]) -> [Vec3; N];
-}
-
-/// Elements of one kind, as the stepper sees them.
-pub trait Local: Send + Sync {
-    /// Adds the stiffness (row, column, N/m) of all elements, lower triangle.
-    fn add_entries(&self, entries: &mut Vec<(u32, u32, f64)>);
-    /// Starts a step at positions `x` (m) and velocities `v` (m/s).
-    fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext);
-    /// Stiffness at the start of the step over that at rest, root mean square.
-    fn stiffening(&self) -> f64 {
-        1.0
-    }
-    /// The local step at positions `x` (m).
-    fn project(&mut self, x: &[Vec3]);
-    /// Brings multipliers up to date with new positions `x` (m), after pieces were turned as a whole.
-    fn settle(&mut self, x: &[Vec3], turns: &Turns);
-    /// Adds to each part of the matrix the energy (N m) that lags behind when it turns by a radian and elements do not
-    /// follow; `part` of each vertex.
-    fn add_resistance(&self, x: &[Vec3], part: &[u32], out: &mut [f64]);
-    /// Adds to each part for which it is `wanted` the torque (N m) with which elements hold back their vertices at `x`.
-    fn add_torque(&self, x: &[Vec3], part: &[u32], wanted: &[bool], out: &mut [Vec3]);
-    /// Number of multipliers.
-    fn multipliers(&self) -> usize;
-    /// Writes the multipliers to `out`, each times the root of its weight.
-    fn save(&self, out: &mut [Vec3]);
-    /// Takes multipliers over from `from`.
-    fn restore(&mut self, from: &[Vec3]);
-    /// Adds `scale` times the pull on each of `vertices` to its row.
-    fn gather(&self, vertices: &[u32], rows: &mut [Vec3], scale: f64);
-    /// Sum of `w |D x - z|²`, J: how far positions and deformations are apart.
-    fn apart(&self, x: &[Vec3]) -> f64;
-    /// Whether there are no elements.
-    fn is_empty(&self) -> bool;
-}
-
-/// By what pieces were turned as a whole.
-pub struct Turns<'a> {
-    /// Part of each vertex; the largest number for held ones.
-    pub part: &'a [u32],
-    /// Rotation of each part; none if nothing was turned.
-    pub turn: &'a [Mat3],
-}
-
-impl Turns<'_> {
-    fn of(&self, vertices: &[u32]) -> Option<&Mat3> {
-        if self.turn.is_empty() {
-            return None;
-        }
-        owner(self.part, vertices).and_then(|part| self.turn.get(part))
-    }
-}
-
-/// The part of the matrix that an element belongs to; none if all its vertices are held.
-fn owner(part: &[u32], vertices: &[u32]) -> Option<usize> {
-    let mut parts = vertices.iter().map(|v| part[*v as usize]);
-    parts.find(|p| *p != u32::MAX).map(|p| p as usize)
-}
-
-/// Sums torques of elements by part, chunk after chunk.
-fn sum_torques<E: Sync, const N: usize>(
-    elements: &[E],
-    vertices: impl Fn(&E) -> [u32; N] + Sync,
-    torque: impl Fn(usize, &E) -> Vec3 + Sync,
-    (part, wanted): (&[u32], &[bool]),
-    out: &mut [Vec3],
-) {
-    let runs: Vec<Vec<(usize, Vec3)>> = elements
-        .par_chunks(PER_TASK)
-        .enumerate()
-        .map(|(k, chunk)| {
-            let mut runs: Vec<(usize, Vec3)> = Vec::new();
-            for (i, e) in chunk.iter().enumerate() {
-                let Some(part) = owner(part, &vertices(e)).filter(|p| wanted[*p]) else {
-                    continue;
-                };
-                let own = torque(k * PER_TASK + i, e);
-                match runs.last_mut() {
-                    Some((last, sum)) if *last == part => *sum += own,
-                    _ => runs.push((part, own)),
-                }
-            }
-            runs
-        })
-        .collect();
-    for (part, sum) in runs.into_iter().flatten() {
-        out[part] += sum;
-    }
-}
-
-/// Elements a task; fixed, so that sums never depend on the number of threads.
-const PER_TASK: usize = 512;
-
-/// For every vertex the places in a list of elements' corners that are this vertex.
-#[derive(Default)]
-struct Corners {
-    start: Vec<u32>,
-    places: Vec<u32>,
-}
-
-impl Corners {
-    fn new(vertices: usize, corners: impl Iterator<Item = u32> + Clone) -> Self {
-        let mut start = vec![0u32; vertices + 1];
-        for v in corners.clone() {
-            start[v as usize + 1] += 1;
-        }
-        for k in 0..vertices {
-            start[k + 1] += start[k];
-        }
-        let mut next = start.clone();
-        let mut places = vec![0; start[vertices] as usize];
-        for (i, v) in corners.enumerate() {
-            let at = &mut next[v as usize];
-            places[*at as usize] = i as u32;
-            *at += 1;
-        }
-        Self { start, places }
-    }
-
-    fn gather<const N: usize>(
-        &self,
-        pull: &[[Vec3; N]],
-        vertices: &[u32],
-        rows: &mut [Vec3],
-        scale: f64,
-    ) {
-        let pull = pull.as_flattened();
-        for (v, row) in vertices.iter().zip(rows) {
-            let v = *v as usize;
-            let range = self.start[v] as usize..self.start[v + 1] as usize;
-            let sum: Vec3 = self.places[range].iter().map(|i| pull[*i as usize]).sum();
-            *row += sum * scale;
-        }
-    }
-}
-
-fn corners_of<const N: usize>(x: &[Vec3], vertices: [u32; N]) -> [Vec3; N] {
-    vertices.map(|v| x[v as usize])
-}
-
-fn lower<const N: usize>(
-    vertices: [u32; N],
-    stiffness: &[[f64; N]; N],
-    entries: &mut Vec<(u32, u32, f64)>,
-) {
-    for a in 0..N {
-        for b in 0..N {
-            // A vertex may fill several places of a patch; each pair of places counts once.
-            if vertices[a] >= vertices[b] && stiffness[a][b] != 0.0 {
-                entries.push((vertices[a], vertices[b], stiffness[a][b]));
-            }
-        }
-    }
-}
+/// Pressure over weight from which on weights are raised. Where contact holds the positions, a turn of the deformation by
+/// a small angle comes back in the next iteration times `-s / (1 - s)` with this share `s`: beyond a half it grows, and the
+/// deformation goes round for ever.
+const TOO_MUCH: f64 = 0.25;
+/// Weight over pressure, at least, of what was raised. In powers of two, so that few changes do: the matrix is made anew for
+/// each.
+const OVER_PRESSURE: f64 = 4.0;
+/// Weights are lowered when they are so many times what they would be made.
+const FAR_MORE: f64 = 8.0;
+/// Most that weights are raised by.
+const MOST: f64 = 1e6;
 
 /// One split element with its unknowns.
 struct Unknowns<S, const N: usize, const R: usize> {
     element: S,
     rows: [[f64; N]; R],
     weights: [f64; R],
+    /// Weights over the least ones.
+    factor: f64,
     /// Deformation.
     z: [Vec3; R],
     /// Scaled multiplier.
@@ -219,6 +69,51 @@ struct Unknowns<S, const N: usize, const R: usize> {
 impl<S: Split<N, R>, const N: usize, const R: usize> Unknowns<S, N, R> {
     fn deformation(&self, x: &[Vec3; N]) -> [Vec3; R] {
         std::array::from_fn(|r| (0..N).map(|a| x[a] * self.rows[r][a]).sum())
+    }
+
+    /// What the multiplier holds.
+    fn stress(&self) -> [Vec3; R] {
+        std::array::from_fn(|r| self.l[r] * self.weights[r])
+    }
+
+    /// Makes weights so many times the least ones, and the multiplier what holds a stress.
+    fn hold(&mut self, factor: f64, stress: &[Vec3; R]) {
+        self.factor = factor;
+        self.weights = self.element.weights().map(|w| w * factor);
+        self.l = std::array::from_fn(|r| stress[r] / self.weights[r]);
+    }
+
+    /// Pressure of the multiplier over the least weight.
+    fn pressed(&self) -> f64 {
+        let least = self.element.weights().into_iter();
+        let least = least.fold(f64::INFINITY, f64::min);
+        self.element.pressure(&self.z, &self.stress()) / least
+    }
+
+    /// Makes weights outweigh what the multiplier presses with. It tells more than the positions: those that contact wants
+    /// would make stiff cloth look pressed everywhere.
+    fn bear(&mut self) {
+        let pressed = self.pressed();
+        let wanted = (OVER_PRESSURE * pressed).clamp(1.0, MOST);
+        let wanted = wanted.log2().ceil().exp2();
+        if pressed > TOO_MUCH * self.factor || wanted * FAR_MORE <= self.factor {
+            let stress = self.stress();
+            self.hold(wanted, &stress);
+        }
+    }
+
+    /// Adds `Σ w |D x|²` as a form of the positions.
+    fn add_form(&self, weights: &[f64; R], entries: &mut Vec<(u32, u32, f64)>) {
+        let rows = &self.rows;
+        let form = std::array::from_fn(|a| {
+            std::array::from_fn(|b| (0..R).map(|r| weights[r] * rows[r][a] * rows[r][b]).sum())
+        });
+        lower(self.element.vertices(), &form, entries);
+    }
+
+    /// What pulls at a deformation, as it pulls at the vertices.
+    fn spread(&self, pull: &[Vec3; R]) -> [Vec3; N] {
+        std::array::from_fn(|a| (0..R).map(|r| pull[r] * self.rows[r][a]).sum())
     }
 }
 
@@ -237,6 +132,7 @@ impl<S: Split<N, R>, const N: usize, const R: usize> SplitGroup<S, N, R> {
             .map(|element| Unknowns {
                 rows: element.rows(),
                 weights: element.weights(),
+                factor: 1.0,
                 element,
                 z: [Vec3::ZERO; R],
                 l: [Vec3::ZERO; R],
@@ -258,14 +154,13 @@ impl<S: Split<N, R>, const N: usize, const R: usize> SplitGroup<S, N, R> {
 impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, R> {
     fn add_entries(&self, entries: &mut Vec<(u32, u32, f64)>) {
         for e in &self.elements {
-            let stiffness = std::array::from_fn(|a| {
-                std::array::from_fn(|b| {
-                    (0..R)
-                        .map(|r| e.weights[r] * e.rows[r][a] * e.rows[r][b])
-                        .sum()
-                })
-            });
-            lower(e.element.vertices(), &stiffness, entries);
+            e.add_form(&e.weights, entries);
+        }
+    }
+
+    fn add_stiffness(&self, entries: &mut Vec<(u32, u32, f64)>) {
+        for e in &self.elements {
+            e.add_form(&e.element.stiffness(), entries);
         }
     }
 
@@ -280,13 +175,34 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
                 e.z = e.deformation(&at);
                 // Where the step begins multipliers are known: they are the stresses there.
                 let stress = e.element.stress(&e.z);
-                e.l = std::array::from_fn(|r| stress[r] / e.weights[r]);
+                e.hold(1.0, &stress);
             });
     }
 
-    fn stiffening(&self) -> f64 {
-        let squares = self.elements.iter().map(|e| e.element.stiffening().powi(2));
-        (squares.sum::<f64>() / self.elements.len() as f64).sqrt()
+    fn weighed(&self) -> usize {
+        self.elements.len()
+    }
+
+    fn resume(&mut self, factors: &[f64], stresses: &[Vec3]) {
+        let stresses = stresses.as_chunks::<R>().0;
+        for ((e, factor), stress) in self.elements.iter_mut().zip(factors).zip(stresses) {
+            e.hold(*factor, stress);
+        }
+    }
+
+    fn weigh(&mut self) {
+        self.elements
+            .par_iter_mut()
+            .with_min_len(PER_TASK)
+            .for_each(Unknowns::bear);
+    }
+
+    fn leave(&self, factors: &mut [f64], stresses: &mut [Vec3]) {
+        let stresses = stresses.as_chunks_mut::<R>().0;
+        for ((e, factor), stress) in self.elements.iter().zip(factors).zip(stresses) {
+            *factor = e.factor;
+            *stress = e.stress();
+        }
     }
 
     fn settle(&mut self, x: &[Vec3], turns: &Turns) {
@@ -347,6 +263,17 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
         }
     }
 
+    fn pull_beyond(&mut self) {
+        self.elements
+            .par_iter()
+            .zip(&mut self.pull)
+            .with_min_len(PER_TASK)
+            .for_each(|(e, pull)| {
+                let (own, held) = (e.element.stress(&e.z), e.stress());
+                *pull = e.spread(&std::array::from_fn(|r| own[r] - held[r]));
+            });
+    }
+
     fn project(&mut self, x: &[Vec3]) {
         self.elements
             .par_iter_mut()
@@ -354,11 +281,10 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
             .with_min_len(PER_TASK)
             .for_each(|(e, pull)| {
                 let dx = e.deformation(&corners_of(x, e.element.vertices()));
-                e.z = e.element.nearest(&std::array::from_fn(|r| dx[r] + e.l[r]));
+                let wanted = std::array::from_fn(|r| dx[r] + e.l[r]);
+                e.z = e.element.nearest(&wanted, &e.weights);
                 let wanted: [Vec3; R] = std::array::from_fn(|r| (e.z[r] - e.l[r]) * e.weights[r]);
-                for a in 0..N {
-                    pull[a] = (0..R).map(|r| wanted[r] * e.rows[r][a]).sum();
-                }
+                *pull = e.spread(&wanted);
             });
     }
 
@@ -385,92 +311,59 @@ impl<S: Split<N, R>, const N: usize, const R: usize> Local for SplitGroup<S, N, 
     }
 }
 
-/// Following elements of one kind.
-pub struct FollowingGroup<F, const N: usize> {
-    elements: Vec<F>,
-    pull: Vec<[Vec3; N]>,
-    corners: Corners,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::force::spring::Spring;
+    use crate::step::admm::spring::SplitSpring;
 
-impl<F: Following<N>, const N: usize> FollowingGroup<F, N> {
-    /// Elements in a state of `vertices` vertices.
-    pub fn new(vertices: usize, elements: Vec<F>) -> Self {
-        Self {
-            corners: Corners::new(vertices, elements.iter().flat_map(Following::vertices)),
-            pull: vec![[Vec3::ZERO; N]; elements.len()],
-            elements,
-        }
-    }
-}
-
-impl<F: Following<N>, const N: usize> Local for FollowingGroup<F, N> {
-    fn add_entries(&self, entries: &mut Vec<(u32, u32, f64)>) {
-        for e in &self.elements {
-            lower(e.vertices(), &e.stiffness(), entries);
-        }
-    }
-
-    fn begin_step(&mut self, x: &[Vec3], v: &[Vec3], step: &StepContext) {
-        self.elements
-            .par_iter_mut()
-            .with_min_len(PER_TASK)
-            .for_each(|e| {
-                let vertices = e.vertices();
-                e.begin_step(&corners_of(x, vertices), &corners_of(v, vertices), step);
-            });
-    }
-
-    fn settle(&mut self, _x: &[Vec3], _turns: &Turns) {}
-
-    fn add_resistance(&self, x: &[Vec3], part: &[u32], out: &mut [f64]) {
-        for e in self.elements.iter().filter(|_| F::TURNS) {
-            let vertices = e.vertices();
-            if let Some(part) = owner(part, &vertices) {
-                let (at, stiffness) = (corners_of(x, vertices), e.stiffness());
-                let each = (0..N).flat_map(|a| (0..N).map(move |b| (a, b)));
-                let sum: f64 = each.map(|(a, b)| stiffness[a][b] * at[a].dot(at[b])).sum();
-                out[part] += sum * 2.0 / 3.0;
-            }
-        }
-    }
-
-    fn add_torque(&self, x: &[Vec3], part: &[u32], wanted: &[bool], out: &mut [Vec3]) {
-        if !F::TURNS {
-            return;
-        }
-        let torque = |i: usize, e: &F| {
-            let at = corners_of(x, e.vertices());
-            (0..N).map(|a| self.pull[i][a].cross(at[a])).sum()
+    /// A spring of 1 m and 30 N/m with a weight of 3 N/m, pressed to a length.
+    fn pressed(length: f64) -> SplitGroup<SplitSpring, 2, 1> {
+        let spring = SplitSpring::new(Spring::new([0, 1], 1.0, 30.0, 0.0), |_| 0.1, 0.01);
+        let mut group = SplitGroup::new(2, vec![spring]);
+        let step = StepContext {
+            time: 0.0,
+            dt: 0.01,
         };
-        let vertices = |e: &F| e.vertices();
-        sum_torques(&self.elements, vertices, torque, (part, wanted), out);
+        group.begin_step(&[Vec3::ZERO, Vec3::X * length], &[Vec3::ZERO; 2], &step);
+        group
     }
 
-    fn multipliers(&self) -> usize {
-        0
+    fn left(group: &SplitGroup<SplitSpring, 2, 1>) -> (f64, Vec3) {
+        let (mut factors, mut stresses) = ([0.0], [Vec3::ZERO]);
+        group.leave(&mut factors, &mut stresses);
+        (factors[0], stresses[0])
     }
 
-    fn save(&self, _out: &mut [Vec3]) {}
-
-    fn restore(&mut self, _from: &[Vec3]) {}
-
-    fn project(&mut self, x: &[Vec3]) {
-        self.elements
-            .par_iter()
-            .zip(&mut self.pull)
-            .with_min_len(PER_TASK)
-            .for_each(|(e, pull)| *pull = e.pull(&corners_of(x, e.vertices())));
+    #[test]
+    fn weights_outweigh_pressure_and_leave_stresses_as_they_are() {
+        // Stretched, and pressed by a fifth of the weight: 30 (1 / 0.98 - 1) = 0.61 N/m.
+        for length in [1.2, 0.98] {
+            let mut group = pressed(length);
+            group.weigh();
+            assert_eq!(left(&group).0, 1.0);
+        }
+        // 30 (1 / 0.6 - 1) = 20 N/m: four times that over 3 N/m, as a power of two.
+        let mut group = pressed(0.6);
+        let before = left(&group).1;
+        group.weigh();
+        let (factor, stress) = left(&group);
+        assert_eq!(factor, 32.0);
+        assert!(stress.distance(before) < 1e-12, "{stress} {before}");
+        // The nearest deformation is the one at the start, where all is in balance.
+        let x = [Vec3::ZERO, Vec3::X * 0.6];
+        group.project(&x);
+        assert!(group.apart(&x) < 1e-24);
     }
 
-    fn gather(&self, vertices: &[u32], rows: &mut [Vec3], scale: f64) {
-        self.corners.gather(&self.pull, vertices, rows, scale);
-    }
-
-    fn apart(&self, _x: &[Vec3]) -> f64 {
-        0.0
-    }
-
-    fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+    #[test]
+    fn weights_stay_until_they_are_far_more_than_needed() {
+        for (factor, length, expected) in [(16.0, 0.95, 16.0), (32.0, 0.95, 4.0), (4.0, 1.2, 4.0)] {
+            let mut group = pressed(length);
+            let stress = left(&group).1;
+            group.resume(&[factor], &[stress]);
+            group.weigh();
+            assert_eq!(left(&group).0, expected, "{factor} at {length}");
+        }
     }
 }

@@ -14,10 +14,11 @@ pub struct SplitSpring {
 }
 
 impl SplitSpring {
-    /// `share`: weight as a share of the stiffness; `dt`: length of the steps, s.
-    pub fn new(element: Spring, share: f64, dt: f64) -> Self {
+    /// `share` of a stiffness (N/m): the weight. `dt`: length of the steps, s.
+    pub fn new(element: Spring, share: impl Fn(f64) -> f64, dt: f64) -> Self {
+        let stiffness = element.stiffness_over(dt);
         Self {
-            weight: (share * element.stiffness_over(dt)).max(f64::MIN_POSITIVE),
+            weight: (share(stiffness) * stiffness).max(f64::MIN_POSITIVE),
             law: element.law(),
             element,
         }
@@ -37,9 +38,18 @@ impl Split<2, 1> for SplitSpring {
         [self.weight]
     }
 
+    fn stiffness(&self) -> [f64; 1] {
+        // Of very long steps, so that damping does not count.
+        [self.element.stiffness_over(f64::INFINITY)]
+    }
+
     fn begin_step(&mut self, x: &[Vec3; 2], v: &[Vec3; 2], step: &StepContext) {
         self.element.begin_step(x, v, step);
         self.law = self.element.law();
+    }
+
+    fn pressure(&self, z: &[Vec3; 1], stress: &[Vec3; 1]) -> f64 {
+        -z[0].dot(stress[0]) / z[0].length_squared().max(f64::MIN_POSITIVE)
     }
 
     fn stress(&self, z: &[Vec3; 1]) -> [Vec3; 1] {
@@ -47,9 +57,9 @@ impl Split<2, 1> for SplitSpring {
         [z[0].normalize_or_zero() * (stiffness * (z[0].length() - ease))]
     }
 
-    fn nearest(&mut self, y: &[Vec3; 1]) -> [Vec3; 1] {
+    fn nearest(&mut self, y: &[Vec3; 1], &[weight]: &[f64; 1]) -> [Vec3; 1] {
         let (stiffness, ease) = self.law;
-        let length = (stiffness * ease + self.weight * y[0].length()) / (stiffness + self.weight);
+        let length = (stiffness * ease + weight * y[0].length()) / (stiffness + weight);
         [y[0].normalize_or(Vec3::X) * length]
     }
 }
@@ -61,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_nearest_spring_costs_least() {
-        let mut spring = SplitSpring::new(Spring::new([0, 1], 0.7, 30.0, 0.02), 0.5, 0.01);
+        let mut spring = SplitSpring::new(Spring::new([0, 1], 0.7, 30.0, 0.02), |_| 0.5, 0.01);
         let step = StepContext {
             time: 0.0,
             dt: 0.01,

@@ -1,6 +1,7 @@
 //! What every element of local steps has to show.
 
-use super::split::{Following, Split};
+use super::following::Following;
+use super::split::Split;
 use muslin_linalg::Vec3;
 
 /// The nearest deformation costs less than any other about it: energy plus weighted squared distance to `y`.
@@ -9,8 +10,8 @@ pub fn assert_minimises<S: Split<N, R>, const N: usize, const R: usize>(
     y: &[Vec3; R],
     energy: impl Fn(&S, &[Vec3; R]) -> f64,
 ) {
-    let z = element.nearest(y);
     let weights = element.weights();
+    let z = element.nearest(y, &weights);
     let cost = |z: &[Vec3; R]| {
         let far = (0..R).map(|r| 0.5 * weights[r] * z[r].distance_squared(y[r]));
         energy(element, z) + far.sum::<f64>()

@@ -13,14 +13,14 @@ use muslin_linalg::Vec3;
 const MOST_STEPS: usize = 6;
 /// Newton steps shorter than this end the search; deformations are of size one.
 const EXACT: f64 = 1e-9;
+/// A deformation whose squared area is this share of its vectors' squared lengths is a line.
+const FLAT: f64 = 1e-12;
 /// Newton steps are cut to this length: the law is far from quadratic beyond.
 const LONGEST: f64 = 0.5;
 
 /// A triangle of cloth with a deformation of its own.
 pub struct Triangle {
     element: StretchTriangle,
-    /// Stiffness at rest along warp and weft per area, N/m.
-    rest: [f64; 2],
     /// Weights along warp and weft per area, N/m.
     weights: [f64; 2],
     law: Law,
@@ -29,15 +29,14 @@ pub struct Triangle {
 }
 
 impl Triangle {
-    /// `share`: weights as a share of the stiffness at rest; `dt`: length of the steps, s.
-    pub fn new(element: StretchTriangle, share: f64, dt: f64) -> Self {
+    /// `share` of a stiffness at rest (N/m): the weights. `dt`: length of the steps, s.
+    pub fn new(element: StretchTriangle, share: impl Fn(f64) -> f64, dt: f64) -> Self {
         let [warp, weft] = element.rest_moduli(dt);
         // A direction without resistance still has to be solved for.
         let least = 1e-3 * warp.max(weft).max(1e-6);
-        let rest = [warp, weft].map(|k| k.max(least));
+        let share = share(warp.max(weft).max(least));
         Self {
-            rest,
-            weights: rest.map(|k| share * k),
+            weights: [warp, weft].map(|k| share * k.max(least)),
             law: element.law(),
             element,
             last: [1.0, 0.0, 0.0, 1.0],
@@ -78,6 +77,12 @@ impl Split<3, 2> for Triangle {
         self.weights.map(|w| w * self.element.area())
     }
 
+    fn stiffness(&self) -> [f64; 2] {
+        // Of very long steps, so that damping does not count.
+        let moduli = self.element.rest_moduli(f64::INFINITY);
+        moduli.map(|k| k * self.element.area())
+    }
+
     fn begin_step(&mut self, x: &[Vec3; 3], v: &[Vec3; 3], step: &StepContext) {
         self.element.begin_step(x, v, step);
         self.law = self.element.law();
@@ -85,22 +90,26 @@ impl Split<3, 2> for Triangle {
         self.last = in_plane(&[f.x, f.y]).1;
     }
 
-    fn stiffening(&self) -> f64 {
-        let strain = green(&self.last);
-        let tension = self.law.stress(&strain);
-        let moduli = [self.law.moduli[0], self.law.moduli[3]];
-        let along =
-            |k: usize| (tension[k].max(0.0) + (2.0 * strain[k] + 1.0) * moduli[k]) / self.rest[k];
-        along(0).max(along(1))
+    fn pressure(&self, z: &[Vec3; 2], stress: &[Vec3; 2]) -> f64 {
+        // The stress is z S; the least principal value of S belongs to the pair zᵀ z S, zᵀ z.
+        let c = [z[0].length_squared(), z[0].dot(z[1]), z[1].length_squared()];
+        let b = [
+            z[0].dot(stress[0]),
+            0.5 * (z[0].dot(stress[1]) + z[1].dot(stress[0])),
+            z[1].dot(stress[1]),
+        ];
+        let area = c[0] * c[2] - c[1] * c[1];
+        if area <= FLAT * c[0] * c[2] {
+            // On a line there is one direction.
+            return -(b[0] + b[2]) / (c[0] + c[2]).max(f64::MIN_POSITIVE);
+        }
+        let mean = 0.5 * (b[0] * c[2] + b[2] * c[0] - 2.0 * b[1] * c[1]) / area;
+        let product = (b[0] * b[2] - b[1] * b[1]) / area;
+        (mean * mean - product).max(0.0).sqrt() - mean
     }
 
     fn stress(&self, z: &[Vec3; 2]) -> [Vec3; 2] {
-        let green = [
-            (z[0].length_squared() - 1.0) / 2.0,
-            (z[1].length_squared() - 1.0) / 2.0,
-            z[0].dot(z[1]),
-        ];
-        let s = self.law.stress(&green);
+        let s = self.law.stress(&green(z));
         let area = self.element.area();
         [
             (z[0] * s[0] + z[1] * s[2]) * area,
@@ -108,11 +117,12 @@ impl Split<3, 2> for Triangle {
         ]
     }
 
-    fn nearest(&mut self, y: &[Vec3; 2]) -> [Vec3; 2] {
+    fn nearest(&mut self, y: &[Vec3; 2], weights: &[f64; 2]) -> [Vec3; 2] {
         let (axes, wanted) = in_plane(y);
+        let weights = weights.map(|w| w / self.element.area());
         let mut f = self.last;
         for _ in 0..MOST_STEPS {
-            let step = newton_step(&self.law, self.weights, &wanted, &f);
+            let step = newton_step(&self.law, weights, &wanted, &f);
             let length = step.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
             let cut = (LONGEST / length).min(1.0);
             for k in 0..4 {
@@ -134,8 +144,17 @@ impl Split<3, 2> for Triangle {
     }
 }
 
-/// Green strain of a deformation in its plane: along warp, along weft, shear.
-fn green([a, b, c, d]: &[f64; 4]) -> [f64; 3] {
+/// Green strain of a deformation: along warp, along weft, shear.
+fn green([warp, weft]: &[Vec3; 2]) -> [f64; 3] {
+    [
+        (warp.length_squared() - 1.0) / 2.0,
+        (weft.length_squared() - 1.0) / 2.0,
+        warp.dot(*weft),
+    ]
+}
+
+/// The same of a deformation in its plane.
+fn green_in_plane([a, b, c, d]: &[f64; 4]) -> [f64; 3] {
     [
         (a * a + b * b - 1.0) / 2.0,
         (c * c + d * d - 1.0) / 2.0,
@@ -146,7 +165,7 @@ fn green([a, b, c, d]: &[f64; 4]) -> [f64; 3] {
 /// One step of Newton's method for energy plus weighted distance to `wanted`, per area.
 fn newton_step(law: &Law, [wu, wv]: [f64; 2], wanted: &[f64; 4], f: &[f64; 4]) -> [f64; 4] {
     let [a, b, c, d] = *f;
-    let s = law.stress(&green(f));
+    let s = law.stress(&green_in_plane(f));
     let gradient = [
         a * s[0] + c * s[2] + wu * (a - wanted[0]),
         b * s[0] + d * s[2] + wu * (b - wanted[1]),
@@ -226,8 +245,11 @@ mod tests {
         let plate = Arc::new(StretchLaw::constant([500.0, 150.0, 300.0, 75.0], 0.005));
         let denim = shipped_fabric("11oz-black-denim").unwrap();
         for law in [plate, Arc::new(denim.stretch_law())] {
-            let mut triangle =
-                Triangle::new(StretchTriangle::new([0, 1, 2], MATERIAL, law), 0.5, 0.02);
+            let mut triangle = Triangle::new(
+                StretchTriangle::new([0, 1, 2], MATERIAL, law),
+                |_| 0.5,
+                0.02,
+            );
             let start = MATERIAL.map(|m| Vec3::new(1.05 * m.x, m.y + 0.1 * m.x, 0.2 * m.y));
             let step = StepContext {
                 time: 0.0,
@@ -240,7 +262,7 @@ mod tests {
                 [Vec3::new(0.1, 1.3, 0.0), Vec3::new(1.2, 0.2, 0.5)],
             ] {
                 for _ in 0..3 {
-                    triangle.nearest(&y);
+                    triangle.nearest(&y, &triangle.weights());
                 }
                 assert_minimises(&mut triangle, &y, energy);
             }
@@ -248,32 +270,49 @@ mod tests {
     }
 
     #[test]
-    fn a_triangle_that_is_stretched_far_is_stiffer() {
-        let denim = Arc::new(shipped_fabric("11oz-black-denim").unwrap().stretch_law());
-        let element = StretchTriangle::new([0, 1, 2], MATERIAL, denim);
-        let mut triangle = Triangle::new(element, 0.5, 0.02);
+    fn pressure_is_that_of_the_direction_pressed_most() {
+        let law = Arc::new(StretchLaw::constant([500.0, 0.0, 500.0, 250.0], 0.0));
+        let mut triangle = Triangle::new(
+            StretchTriangle::new([0, 1, 2], MATERIAL, law),
+            |_| 0.5,
+            0.02,
+        );
         let step = StepContext {
             time: 0.0,
             dt: 0.02,
         };
-        let mut stiffening = |stretch: f64| {
-            let x = MATERIAL.map(|m| Vec3::new(stretch * m.x, m.y, 0.0));
+        let mut pressure = |stretch: Vec2, degrees: f64| {
+            let along = Vec2::from_angle(degrees.to_radians());
+            // Stretched along two directions of the material at right angles.
+            let x = MATERIAL.map(|m| {
+                let turned = m.rotate(along) * stretch;
+                Vec3::new(turned.x, turned.y, 0.0)
+            });
             triangle.begin_step(&x, &[Vec3::ZERO; 3], &step);
-            triangle.stiffening()
+            let f = triangle.element.deformation(&x);
+            let z = [f.x, f.y];
+            triangle.pressure(&z, &triangle.stress(&z)) / triangle.element.area()
         };
-        let rest = stiffening(1.0);
-        assert!((rest - 1.0).abs() < 0.1, "{rest}");
-        assert!(stiffening(1.4) > 2.0 * rest);
-        assert_eq!(stiffening(1.0), rest);
+        // Green strain: (0.81 - 1) / 2.
+        for degrees in [0.0, 30.0, 90.0] {
+            let found = pressure(Vec2::new(0.9, 1.2), degrees);
+            assert!((found - 0.095 * 500.0).abs() < 1e-9, "{found}");
+        }
+        assert!(pressure(Vec2::new(1.1, 1.2), 20.0) <= 0.0);
     }
 
     #[test]
     fn a_triangle_without_extent_has_an_answer() {
         let law = Arc::new(StretchLaw::constant([500.0, 150.0, 300.0, 75.0], 0.0));
         let element = StretchTriangle::new([0, 1, 2], MATERIAL, law);
-        let mut triangle = Triangle::new(element, 0.5, 0.02);
+        let mut triangle = Triangle::new(element, |_| 0.5, 0.02);
         for y in [[Vec3::ZERO; 2], [Vec3::X, Vec3::X], [Vec3::ZERO, Vec3::Y]] {
-            assert!(triangle.nearest(&y).iter().all(|z| z.is_finite()));
+            assert!(
+                triangle
+                    .nearest(&y, &triangle.weights())
+                    .iter()
+                    .all(|z| z.is_finite())
+            );
         }
     }
 }
